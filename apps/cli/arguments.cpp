@@ -18,9 +18,9 @@ Status check_number(const Flag& flag, const NumberRange& range, const std::strin
   if (value && *value >= range.least && *value <= range.most) return {};
   const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
   const bool large = value ? *value > range.most : digits;
-  return fail("usage.number", fmt::format("{} does not take {}", flag.long_name(), text),
-              large ? "it is too large; give a smaller whole number"
-                    : fmt::format("give a whole number from {} on{}", range.least,
+  return fail("usage.number", fmt::format("{} cannot be {}", flag.long_name(), text),
+              large ? "the value is too large; use a smaller whole number"
+                    : fmt::format("use a whole number of at least {}{}", range.least,
                                   flag.accepts.starts_with("number64") ? ", such as 8192 or 8k" : ""));
 }
 
@@ -45,9 +45,9 @@ Status Arguments::set(const Flag& flag, std::vector<std::string> values) {
     if (std::ranges::count(known, text) > 0) continue;
     return fail(
         "usage.value",
-        flag.is_argument() ? fmt::format("'{}' is not known", text)
-                           : fmt::format("{} {} is not known", flag.long_name(), text),
-        did_you_mean(text, known) + (nearest_name(text, known).empty() ? "" : " ") + "give " + join(known, " or "));
+        flag.is_argument() ? fmt::format("'{}' is not a known value", text)
+                           : fmt::format("{} {} is not a known value", flag.long_name(), text),
+        did_you_mean(text, known) + (nearest_name(text, known).empty() ? "" : " ") + "use " + alternatives(known));
   }
   values_[std::string(flag.long_name())] = std::move(values);
   return {};
@@ -94,15 +94,15 @@ Result<std::optional<double>> Arguments::watts(std::string_view flag) const {
   if (!text) return std::nullopt;
   const auto value = parse_number<double>(*text);
   if (value && std::isfinite(*value)) return value;
-  return fail("usage.watts", fmt::format("{} {} is not a number of watts", flag, *text),
-              fmt::format("give for example {} 600", flag));
+  return fail("usage.watts", fmt::format("{} {} is not a power in watts", flag, *text),
+              fmt::format("use a number, for example {} 600", flag));
 }
 
 Result<Bytes> Arguments::bytes(std::string_view flag) const {
   const std::string size = text(flag);
   if (size.empty() && !given(flag)) {
-    return fail("usage.bytes", "no size given: that of the collective's whole buffer",
-                fmt::format("give {0}, for example {0} 1MiB", flag));
+    return fail("usage.bytes", "the size of the collective's whole buffer is missing",
+                fmt::format("pass {0}, for example {0} 1MiB", flag));
   }
   return parse_bytes(size);
 }
@@ -124,10 +124,10 @@ Status Arguments::check(const std::vector<std::string_view>& modes) const {
       how.emplace_back(mode_of(mode).how);
     }
     if (flag->is_argument()) {
-      return fail("usage.argument", fmt::format("cortado {} does not expect '{}'", command_, text(flag->name)),
+      return fail("usage.argument", fmt::format("cortado {} does not accept '{}'", command_, text(flag->name)),
                   fmt::format("see cortado {} --help", command_));
     }
-    return fail("usage.option", fmt::format("{} is for {}", flag->long_name(), join(what, " or ")),
+    return fail("usage.option", fmt::format("{} only applies to {}", flag->long_name(), alternatives(what)),
                 fmt::format("leave it out, or {}", join(how, ", or ")));
   }
   return {};

@@ -24,18 +24,22 @@ namespace cortado::cli {
 namespace {
 
 constexpr Example kBenchExamples[] = {
-    {"cortado bench all-gather --on soft --variant all --sizes 1KiB:8KiB", "all variants, sizes doubling"},
-    {"cortado bench all-gather --on sim --machine mi300x-8 --sizes 1KiB:8KiB", "what 8 MI300X would do"},
-    {"cortado bench all-to-all --variant swap,b2b --sizes 64KiB,256KiB --prelaunch --json", "rows for a script"},
-    {"cortado bench all-gather --sizes 1KiB:4KiB --iters 50 --csv ag.csv", "rows for a spreadsheet as well"},
-    {"cortado bench all-gather --on sim --sizes 1KiB:64MiB --html ag.html", "bandwidths as a picture as well"},
-    {"cortado bench all-gather --sizes 1KiB:1MiB --explain", "what auto takes at every size, and why"},
-    {"cortado bench copy --phases --on sim", "where the time of one copy between two GPUs goes, predicted"},
+    {"cortado bench all-gather --on soft --variant all --sizes 1KiB:8KiB", "all variants, at doubling sizes"},
+    {"cortado bench all-gather --on sim --machine mi300x-8 --sizes 1KiB:8KiB", "predict the times on 8 MI300X"},
+    {"cortado bench all-to-all --variant swap,b2b --sizes 64KiB,256KiB --prelaunch --json",
+     "two variants, prelaunched, as JSON for a script"},
+    {"cortado bench all-gather --sizes 1KiB:4KiB --iters 50 --csv ag.csv", "also write a CSV file for a spreadsheet"},
+    {"cortado bench all-gather --on sim --sizes 1KiB:64MiB --html ag.html",
+     "also write a page with the bandwidths as a chart"},
+    {"cortado bench all-gather --sizes 1KiB:1MiB --explain", "what auto picks at each size, and why"},
+    {"cortado bench copy --phases --on sim", "predict where the time of one copy between two GPUs goes"},
     {"cortado bench copy --phases --sizes 4KiB:1MiB", "the same, measured on the embedded node"},
-    {"cortado bench gemm --shapes 4096x4096x4096,16x7168x2048 --machine h100-8", "GEMMs alone, as a model predicts"},
-    {"cortado bench features", "what DMA engines of tomorrow would give"},
-    {"cortado bench host-copy --on sim --machine h100-8 --sizes 32KiB,2MiB", "blocks from and to host memory"},
-    {"cortado bench gemm --shapes 8192x8192x8192 --cus 128", "on some of the CUs"}};
+    {"cortado bench gemm --shapes 4096x4096x4096,16x7168x2048 --machine h100-8",
+     "GEMMs on their own, predicted by the model"},
+    {"cortado bench features", "what future features of DMA engines would gain"},
+    {"cortado bench host-copy --on sim --machine h100-8 --sizes 32KiB,2MiB",
+     "copies of blocks to and from host memory"},
+    {"cortado bench gemm --shapes 8192x8192x8192 --cus 128", "a GEMM on some of the CUs"}};
 
 constexpr std::string_view kSizesOfSweep = "1KiB:1MiB";
 constexpr std::string_view kSizesOfCopy = "1KiB:64MiB";
@@ -79,9 +83,9 @@ class Sweep {
     if (arguments_.given("--runtime") && request_.base.host == HostThreads::single) {
       report_.header.hosts =
           request_.base.runtime == RuntimeMode::raw
-              ? "raw: one host thread submits to the engines of all GPUs, the other modes have one a "
-                "GPU; compare with --hosts per-rank"
-              : "one host thread a GPU; raw has one for all, unless --hosts per-rank is given";
+              ? "raw: one host thread submits to the engines of all GPUs; the other modes use one thread per GPU. "
+                "Compare with --hosts per-rank"
+              : "one host thread per GPU; raw uses one thread for all GPUs unless --hosts per-rank is given";
     }
     for (const pipeline::BenchPoint& point : plan->points) {
       report_.header.variant_width = std::max(report_.header.variant_width, point.label.size());
@@ -116,8 +120,8 @@ class Sweep {
     const std::string collective = arguments_.text("what");
     report::Document document = pipeline::explain_sizes_document(by_size, collective);
     document.about.emplace_back(request_.prelaunch.back()
-                                    ? "prelaunched variants compete; --no-prelaunch leaves them out"
-                                    : "prelaunched variants do not compete: --no-prelaunch was given");
+                                    ? "prelaunched variants are included; --no-prelaunch leaves them out"
+                                    : "prelaunched variants are left out because of --no-prelaunch");
     CORTADO_RETURN_IF_ERROR(table_.show(console_, document));
     return interrupted() ? Exit::interrupted : Exit::ok;
   }
@@ -206,7 +210,7 @@ Result<Exit> bench_features(const Arguments& arguments, Console& console) {
   const TableOutput table(arguments);
   CORTADO_RETURN_IF_ERROR(table.check({arguments.text("--machine")}));
   if (arguments.given("--on") && arguments.text("--on") != kSimulator) {
-    return fail("usage.option", "features that no machine has are only predicted", "leave --on out, or give --on sim");
+    return fail("usage.option", "features that no machine has can only be predicted", "drop --on, or use --on sim");
   }
   CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(arguments.text("--machine")));
   std::vector<std::string> features;
@@ -240,7 +244,8 @@ Result<Exit> run_bench(const Arguments& arguments, Console& console) {
   if (features) return bench_features(arguments, console);
   if (!copy) return Sweep(arguments, console).run();
   if (!arguments.given("--phases")) {
-    return fail("usage.option", "a copy is only taken apart", "give --phases, or bench point-to-point");
+    return fail("usage.option", "bench copy only breaks a copy down into phases",
+                "pass --phases, or use bench point-to-point");
   }
   return run_phases(arguments, console);
 }
@@ -248,7 +253,7 @@ Result<Exit> run_bench(const Arguments& arguments, Console& console) {
 }  // namespace
 
 Subcommand bench_command() {
-  return {"bench", "Measure or predict variants and sizes of a collective, the phases of a copy, or GEMMs",
+  return {"bench", "Measure or predict a collective by variant and size, the phases of a copy, or GEMMs",
           kBenchExamples, run_bench};
 }
 

@@ -13,8 +13,10 @@ namespace cortado::cli {
 namespace {
 
 constexpr Example kCalibrateExamples[] = {
-    {"cortado calibrate --largest 16MiB -o here.toml", "a file for run --on soft,sim and bench --on sim; quick"},
-    {"cortado calibrate --machine h100-8 --workers 0 --rounds 1 --largest 1MiB", "another shape, one thread"}};
+    {"cortado calibrate --largest 16MiB -o here.toml",
+     "a quick calibration; use the file with run --on soft,sim and bench --on sim"},
+    {"cortado calibrate --machine h100-8 --workers 0 --rounds 1 --largest 1MiB",
+     "a different node shape, with one thread"}};
 
 Result<Exit> run_calibrate(const Arguments& arguments, Console& console) {
   pipeline::CalibrateOptions options;
@@ -36,7 +38,7 @@ Result<Exit> run_calibrate(const Arguments& arguments, Console& console) {
   }
   CORTADO_RETURN_IF_ERROR(write_file(*output, text));
   const Timing& timing = *machine->timing;
-  console.talk(fmt::format("{}: {} thread{} of {:.1f} GB/s, {:.1f} GB/s beyond the caches; wrote {}", machine->name,
+  console.talk(fmt::format("{}: {} thread{} at {:.1f} GB/s, {:.1f} GB/s beyond the caches; wrote {}", machine->name,
                            timing.engine.threads, timing.engine.threads == 1 ? "" : "s", timing.engine.rate.value,
                            timing.memory.node.back().rate.value, *output));
   return Exit::ok;
@@ -45,7 +47,7 @@ Result<Exit> run_calibrate(const Arguments& arguments, Console& console) {
 }  // namespace
 
 Subcommand calibrate_command() {
-  return {"calibrate", "Measure the embedded node of this computer and write a machine file", kCalibrateExamples,
+  return {"calibrate", "Measure the embedded node on this computer and write a machine file", kCalibrateExamples,
           run_calibrate};
 }
 

@@ -27,7 +27,7 @@ Result<CollectiveRequest> base_request(const Arguments& arguments, const std::st
   CollectiveRequest request;
   CORTADO_ASSIGN_OR_RETURN(request.collective, find_collective(collective));
   if (arguments.given("--in-place") && arguments.given("--out-of-place")) {
-    return fail("usage.place", "--in-place and --out-of-place exclude each other", "give one of them or none");
+    return fail("usage.place", "--in-place and --out-of-place are mutually exclusive", "use one of them, or neither");
   }
   request.ranks = arguments.number("--ranks").value_or(0);
   CORTADO_ASSIGN_OR_RETURN(request.dtype, parse_dtype(arguments.find("--dtype").value_or(std::string(kDtypeAlone))));
@@ -81,7 +81,7 @@ Result<CollectiveRequest> settled(const CollectiveRequest& request, const Argume
   pipeline::Chooser chooser(machine, chooser_options(arguments));
   CORTADO_ASSIGN_OR_RETURN(const ChoiceRow row, chooser.row(choice_request(arguments, request)));
   keep_times(chooser, console);
-  console.talk(fmt::format("auto: {}, {:.2f} us by simulation, best of {}; cortado plan --explain says why",
+  console.talk(fmt::format("auto chose {}: {:.2f} us simulated, the best of {}; cortado plan --explain says why",
                            way_name(row.best().request), microseconds(row.best().time), row.fitting.size()));
   return row.best().request;
 }
@@ -93,8 +93,8 @@ Result<pipeline::BenchRequest> sweep_request(const Arguments& arguments, const s
   request.in_place = in_place(arguments);
   CORTADO_ASSIGN_OR_RETURN(request.sizes, parse_sizes(sizes));
   if (arguments.given("--prelaunch") && arguments.given("--no-prelaunch")) {
-    return fail("usage.prelaunch", "--prelaunch and --no-prelaunch exclude each other",
-                "give one of them, or none for both");
+    return fail("usage.prelaunch", "--prelaunch and --no-prelaunch are mutually exclusive",
+                "use one of them, or neither to get both kinds");
   }
   if (arguments.given("--prelaunch") || arguments.given("--no-prelaunch")) {
     request.prelaunch = {arguments.given("--prelaunch")};
@@ -109,8 +109,7 @@ Result<pipeline::BenchRequest> sweep_request(const Arguments& arguments, const s
   request.variants = variants == "all" ? std::move(listed) : split_names(variants);
   for (const std::string& variant : request.variants) {
     if (std::ranges::count(known, variant) > 0) continue;
-    return fail("usage.variant", fmt::format("{} has no variant '{}'", collective, variant),
-                "variants are all, " + join(known));
+    return fail("usage.variant", fmt::format("{} has no variant '{}'", collective, variant), "use all, " + join(known));
   }
   if (planner) request.variants.push_back(external_name(*planner));
   return request;
@@ -122,7 +121,7 @@ bool leaves_open(const std::string& variants) {
 
 void keep_times(pipeline::Chooser& chooser, Console& console) {
   if (const Status saved = chooser.save(); !saved) {
-    console.talk(fmt::format("simulated times are not kept: {}", to_string(saved.error())));
+    console.talk(fmt::format("cannot cache simulated times: {}", to_string(saved.error())));
   }
 }
 

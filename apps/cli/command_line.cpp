@@ -88,7 +88,7 @@ std::string near(std::string_view wrong, const std::vector<std::string>& candida
 
 Diagnostic unknown_command(const std::string& first) {
   if (const auto now = moved_command(first)) {
-    return {"usage.subcommand", fmt::format("there is no command {} any more", first), *now};
+    return {"usage.subcommand", fmt::format("the command {} no longer exists", first), *now};
   }
   const bool option = first.starts_with('-');
   return {"usage.subcommand", fmt::format("'{}' is not {} of cortado", first, option ? "an option" : "a command"),
@@ -110,7 +110,7 @@ Diagnostic unknown_word(const Subcommand& command, const std::string& word) {
   const std::string flag = word.substr(0, word.find('='));
   const bool is_flag = word.starts_with('-');
   const std::string message = is_flag ? fmt::format("cortado {} has no option '{}'", command.name, word)
-                                      : fmt::format("cortado {} does not expect '{}'", command.name, word);
+                                      : fmt::format("cortado {} does not accept '{}'", command.name, word);
   const char* const code = is_flag ? "usage.option" : "usage.argument";
   if (const auto now = moved_word(command.name, flag)) return {code, message, *now};
   if (!is_flag) return {code, message, help};
@@ -129,8 +129,8 @@ Status check_values(const Subcommand& command, const std::vector<std::string>& w
     if (flag == nullptr || flag->is_switch() || flag->is_optional()) continue;
     const bool last = i + 1 == words.size();
     if (!last && (!words[i + 1].starts_with('-') || find_flag(command.name, words[i + 1]) == nullptr)) continue;
-    return fail("usage.value", fmt::format("{} stands without a value", words[i]),
-                fmt::format("give {} {}; cortado {} --help says what it means", words[i], flag->value, command.name));
+    return fail("usage.value", fmt::format("{} needs a value", words[i]),
+                fmt::format("use {} {}; see cortado {} --help", words[i], flag->value, command.name));
   }
   return {};
 }
@@ -140,7 +140,7 @@ Diagnostic usage_error(const Parser& parser, const CLI::Error& error, const std:
   if (parser.command == nullptr) {
     if (!words.empty()) return unknown_command(words.front());
     return {"usage.subcommand", "no command given",
-            fmt::format("one of {}; cortado demo shows what cortado can do", join(command_names()))};
+            fmt::format("use one of {}; cortado demo gives a tour", join(command_names()))};
   }
   // What is not known comes before what is missing: it may be the missing thing under another name.
   if (const auto extras = parser.sub->remaining(true); !extras.empty()) {

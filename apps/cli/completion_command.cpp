@@ -11,8 +11,8 @@ namespace cortado::cli {
 namespace {
 
 constexpr Example kCompletionExamples[] = {
-    {"cortado completion bash > cortado.bash", "then: . ./cortado.bash, for example in ~/.bashrc"},
-    {"cortado completion zsh > _cortado", "in a folder of $fpath"}};
+    {"cortado completion bash > cortado.bash", "then source it: . ./cortado.bash, for example in ~/.bashrc"},
+    {"cortado completion zsh > _cortado", "put the file in a folder that is in $fpath"}};
 
 /// Stands for paths among the words of a place.
 constexpr std::string_view kFiles = "@file";
@@ -140,7 +140,7 @@ Result<Exit> run_completion(const Arguments& arguments, Console& console) {
 }  // namespace
 
 Subcommand completion_command() {
-  return {"completion", "Print a script that completes commands, flags and names in a shell", kCompletionExamples,
+  return {"completion", "Print a shell script that completes commands, flags and names", kCompletionExamples,
           run_completion};
 }
 

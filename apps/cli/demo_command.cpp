@@ -18,7 +18,7 @@ namespace {
 
 constexpr Example kDemoExamples[] = {
     {"cortado demo", "start here; takes a few seconds"},
-    {"cortado demo --machine h100-8 --trace big.json", "another machine, the trace where you want it"}};
+    {"cortado demo --machine h100-8 --trace big.json", "another machine, and another file for the trace"}};
 
 struct Step {
   std::string_view about;
@@ -26,19 +26,20 @@ struct Step {
 };
 
 constexpr std::array kSteps{
-    Step{"Does overlapping this GEMM with the all-gather it depends on win, by how much, and how?",
+    Step{"Is it worth overlapping this GEMM with the all-gather it depends on? How much is gained, and by which "
+         "strategy?",
          "overlap all-gather --gemm 16384x3584x8192 --machine {machine} --strategy "
          "serial,hetero-fused-1d,uniform-fused-2d,ideal"},
-    Step{"And a GEMM beside a collective that has nothing to do with it?",
+    Step{"What about a GEMM next to an unrelated collective?",
          "overlap all-gather --gemm 8192x57344x8192 --bytes 896MiB --independent --machine {machine} --strategy "
          "serial,c3-rp,conccl"},
-    Step{"What would hardware of tomorrow give, which tracks stores and adds in memory?",
+    Step{"What would future hardware gain that tracks stores and adds in memory?",
          "overlap reduce-scatter --gemm 8192x8192x3584 --machine {machine} --with tracker,nmc,mca --strategy "
          "ficco,t3-mca"},
-    Step{"A collective alone: which variant is fast at which size?",
+    Step{"A collective on its own: which variant is fastest at which size?",
          "bench all-gather --on sim --machine {machine} --sizes 4KiB,1MiB --variant pcpy,bcst,b2b --prelaunch"},
-    Step{"One of them planned, proved (no deadlock, no race, no wrong byte), turned into the packets of DMA engines, "
-         "and run:",
+    Step{"Plan one of them, prove it correct (no deadlock, no race, no wrong byte), encode it as DMA packets, and run "
+         "it:",
          "run all-gather --variant b2b --prelaunch --bytes 1MiB --machine {machine} --on soft --iters 3 --trace "
          "{trace}"},
 };
@@ -65,7 +66,7 @@ Result<Exit> run_demo(const Arguments& arguments, Console& console) {
 }  // namespace
 
 Subcommand demo_command() {
-  return {"demo", "A tour: prints and runs the most useful command lines", kDemoExamples, run_demo};
+  return {"demo", "Take a tour: print and run the most useful commands", kDemoExamples, run_demo};
 }
 
 }  // namespace cortado::cli

@@ -28,13 +28,13 @@ Result<Exit> run_explore(const Arguments& arguments, Console&) {
   char* const words[] = {program.data(), port.data(), nullptr};
   ::execv(program.c_str(), words);
   return fail(system_error("explore.start", "execv " + program, errno,
-                           "this build has no explorer: install libcpp-httplib-dev and build again, or ./run explore"));
+                           "this build has no explorer: install libcpp-httplib-dev and rebuild, or use ./run explore"));
 }
 
 }  // namespace
 
 Subcommand explore_command() {
-  return {"explore", "Serve a page with the simulator in it to the browser of this computer", kExploreExamples,
+  return {"explore", "Explore interactively: serve the simulator as a web page on this computer", kExploreExamples,
           run_explore};
 }
 

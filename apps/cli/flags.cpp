@@ -170,4 +170,9 @@ std::vector<std::string> known_values(const Flag& flag) {
   return {};
 }
 
+std::string alternatives(const std::vector<std::string>& names) {
+  if (names.size() < 2) return join(names);
+  return join({names.begin(), names.end() - 1}) + " or " + names.back();
+}
+
 }  // namespace cortado::cli

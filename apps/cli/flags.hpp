@@ -62,6 +62,9 @@ std::optional<NumberRange> number_range(const Flag& flag);
 
 /// All that a flag accepts, as far as it is known: choices, or the names of its list.
 std::vector<std::string> known_values(const Flag& flag);
+
+/// "a, b or c"
+std::string alternatives(const std::vector<std::string>& names);
 bool is_closed(const Flag& flag);  ///< nothing but the known values
 
 }  // namespace cortado::cli

@@ -19,7 +19,7 @@ constexpr std::string_view kDtypeOfGemms = "bf16";
 
 Result<Exit> bench_gemm(const Arguments& arguments, Console& console) {
   if (!arguments.given("--shapes")) {
-    return fail("usage.shapes", "which GEMMs?", "give --shapes 4096x4096x4096 or --shapes FILE.csv");
+    return fail("usage.shapes", "no GEMM shapes given", "pass --shapes 4096x4096x4096 or --shapes FILE.csv");
   }
   const TableOutput table(arguments);
   const std::string on = arguments.find("--on").value_or(std::string(kSimulator));

@@ -14,15 +14,14 @@ namespace {
 constexpr std::size_t kHelpColumn = 30;
 
 constexpr std::string_view kAbout =
-    "Plans, proves, runs and predicts programs that move data with GPU DMA engines.\n"
-    "Without a GPU they run on the embedded node, which executes the same packet bytes.\n";
+    "Plan, prove, predict and run programs that move data with GPU DMA engines, overlapped with GEMMs.\nNo GPU is "
+    "needed: the embedded node executes the same packet bytes in software.\n";
 
 constexpr std::string_view kFooter =
-    "cortado COMMAND --help has the options of a command and examples; cortado completion bash or zsh a script that\n"
-    "completes them with the TAB key.\n"
-    "Exit codes: 0 ok; 1 the checked thing failed (refused, wrong bytes, fault, time-out);\n"
-    "2 bad usage, bad input or environment; 130 interrupted.\n"
-    "Results go to standard output, everything else to standard error.\n";
+    "cortado COMMAND --help shows the options of a command and examples; cortado completion bash (or zsh) prints a "
+    "script\nfor tab completion.\nExit codes: 0 success; 1 the program or check failed (refused, wrong bytes, fault, "
+    "time-out);\n2 bad usage, bad input or an environment problem; 130 interrupted.\nResults go to standard "
+    "output, everything else to standard error.\n";
 
 /// "  name      text", folded.
 std::string entry(const std::string& name, std::string_view text) {
@@ -55,7 +54,7 @@ std::string section_title(std::string_view modes) {
     if (requirement == "overlap" && requirements.size() > 1) continue;  // the others imply it
     std::vector<std::string> any;
     for (const std::string& mode : split(requirement, '|')) any.emplace_back(mode_of(mode).what);
-    all.push_back(join(any, " or "));
+    all.push_back(alternatives(any));
   }
   return fmt::format("For {}:", join(all, ", "));
 }

@@ -18,11 +18,11 @@ namespace cortado::cli {
 namespace {
 
 constexpr Example kKvExamples[] = {
-    {"cortado kv --model llama-3.1-70b --tp 8 --tokens 32k", "every strategy beside computing the prefix again"},
+    {"cortado kv --model llama-3.1-70b --tp 8 --tokens 32k", "every strategy, compared with recomputing the prefix"},
     {"cortado kv --model llama-3.1-8b --tokens 10000 --layout cross-layer --machine h100-8",
-     "blocks of all layers in one piece"},
+     "blocks that hold all layers contiguously"},
     {"cortado kv --model deepseek-v3 --tp 8 --tokens 8k --strategy b2b,bcst,shard+gather --json",
-     "latents that all GPUs hold; for a script"}};
+     "latents that every GPU holds; as JSON for a script"}};
 
 Result<Exit> run_kv(const Arguments& arguments, Console& console) {
   CORTADO_RETURN_IF_ERROR(arguments.check({}));
@@ -41,7 +41,8 @@ Result<Exit> run_kv(const Arguments& arguments, Console& console) {
 
 Result<pipeline::KvStudyRequest> kv_request(const Arguments& arguments) {
   if (!arguments.given("--model")) {
-    return fail("usage.model", "the KV of which model?", "give --model llama-3.1-70b (cortado list models)");
+    return fail("usage.model", "no model given",
+                "pass --model, for example --model llama-3.1-70b (see cortado list models)");
   }
   pipeline::KvStudyRequest request;
   CORTADO_ASSIGN_OR_RETURN(request.model, load_model(arguments.text("--model")));
@@ -57,7 +58,8 @@ Result<pipeline::KvStudyRequest> kv_request(const Arguments& arguments) {
 }
 
 Subcommand kv_command() {
-  return {"kv", "Fetch a cached prefix from host memory, by which strategy, or compute it again?", kKvExamples, run_kv};
+  return {"kv", "Compare strategies for fetching a cached KV prefix from host memory with recomputing it", kKvExamples,
+          run_kv};
 }
 
 }  // namespace cortado::cli

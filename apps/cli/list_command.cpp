@@ -39,9 +39,9 @@
 namespace cortado::cli {
 namespace {
 
-constexpr Example kListExamples[] = {{"cortado list", "the lists that there are"},
-                                     {"cortado list variants", "what --variant may be for each collective"},
-                                     {"cortado list machines --json", "the machines, for a script"}};
+constexpr Example kListExamples[] = {{"cortado list", "what can be listed"},
+                                     {"cortado list variants", "the values of --variant for each collective"},
+                                     {"cortado list machines --json", "the machines, as JSON for a script"}};
 
 using report::Table;
 
@@ -62,17 +62,17 @@ Table listing(const std::vector<Named>& columns) {
 }
 
 Table summaries(const auto& items) {
-  Table table = listing({{"name", "as flags take it"}, {"summary", "one line"}});
+  Table table = listing({{"name", "name to use in flags"}, {"summary", "in one line"}});
   for (const auto& item : items) table.add({item.name, item.summary});
   return table;
 }
 
 Result<Table> list_machines() {
-  Table table = listing({{"name", "as flags take it"},
-                         {"gpus", "how many"},
-                         {"gpu", "what kind"},
-                         {"cap_W", "watts that a board may draw; null: nothing is known of its power"},
-                         {"title", "one line"}});
+  Table table = listing({{"name", "name to use in flags"},
+                         {"gpus", "number of GPUs"},
+                         {"gpu", "type of GPU"},
+                         {"cap_W", "power cap of a board in watts; null if its power is not described"},
+                         {"title", "in one line"}});
   for (const std::string& name : machine_names()) {
     CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(name));
     const report::Cell cap = machine.power ? report::Cell(machine.power->cap_w) : report::Cell();
@@ -82,13 +82,13 @@ Result<Table> list_machines() {
 }
 
 Result<Table> list_models() {
-  Table table = listing({{"name", "as `cortado show model` takes it"},
-                         {"family", "model_type of its config.json"},
-                         {"layers", "how many"},
+  Table table = listing({{"name", "name to use in flags"},
+                         {"family", "model_type in its config.json"},
+                         {"layers", "number of layers"},
                          {"parameters_B", "billions"},
-                         {"active_B", "billions that one token multiplies"},
-                         {"weights_GB", "as they are stored"},
-                         {"kv_bytes", "that a token leaves in the cache, in bf16"}});
+                         {"active_B", "billions of parameters that one token uses"},
+                         {"weights_GB", "size of the weights as stored"},
+                         {"kv_bytes", "KV cache bytes per token, in bf16"}});
   const auto billions = [](double value) { return report::Cell(std::round(value * 1e-8) / 10); };
   for (const std::string& name : model_names()) {
     CORTADO_ASSIGN_OR_RETURN(const Model model, load_model(name));
@@ -101,7 +101,7 @@ Result<Table> list_models() {
 }
 
 Result<Table> collectives() {
-  Table table = listing({{"name", "as flags take it"}, {"variants", "of it, for `--variant`"}});
+  Table table = listing({{"name", "name to use in flags"}, {"variants", "values of `--variant`"}});
   for (const Collective collective : kCollectives) {
     std::vector<std::string> variants;
     for (const VariantInfo& info : list_variants(collective)) variants.push_back(info.variant);
@@ -111,11 +111,11 @@ Result<Table> collectives() {
 }
 
 Result<Table> variants() {
-  Table table = listing({{"collective", "which one"},
-                         {"variant", "for `--variant`"},
+  Table table = listing({{"collective", "name of the collective"},
+                         {"variant", "value of `--variant`"},
                          {"in_place", "input and output may share a buffer"},
-                         {"out_of_place", "they may be apart"},
-                         {"summary", "one line"}});
+                         {"out_of_place", "input and output may be separate buffers"},
+                         {"summary", "in one line"}});
   for (const VariantInfo& info : list_variants()) {
     table.add({info.collective.name(), info.variant, info.in_place, info.out_of_place, info.summary});
   }
@@ -123,9 +123,9 @@ Result<Table> variants() {
 }
 
 Result<Table> overlap_strategies() {
-  Table table = listing({{"name", "as flags take it"},
-                         {"family", "whose it is"},
-                         {"summary", "one line"},
+  Table table = listing({{"name", "name to use in flags"},
+                         {"family", "group it belongs to"},
+                         {"summary", "in one line"},
                          {"wins", "when"},
                          {"loses", "when"}});
   for (const Strategy& one : strategies()) {
@@ -139,7 +139,7 @@ Result<Table> kv_strategies() {
 }
 
 Result<Table> power_policies() {
-  Table table = listing({{"name", "as flags take it"}, {"summary", "one line"}});
+  Table table = listing({{"name", "name to use in flags"}, {"summary", "in one line"}});
   for (const sim::PowerPolicy* policy : sim::power_policies()) table.add({policy->name, policy->summary});
   return table;
 }
@@ -149,7 +149,8 @@ Result<Table> features() {
 }
 
 Result<Table> maps() {
-  Table table = listing({{"collective", "which one"}, {"algorithm", "how it is done"}, {"summary", "one line"}});
+  Table table =
+      listing({{"collective", "name of the collective"}, {"algorithm", "how it is done"}, {"summary", "in one line"}});
   for (const T3Preset& preset : list_t3_presets()) {
     table.add({preset.collective.name(), preset.algorithm, preset.summary});
   }
@@ -158,7 +159,7 @@ Result<Table> maps() {
 
 Result<Table> targets() {
   Table table =
-      listing({{"name", "as flags take it"}, {"times", "`measured` or `predicted`"}, {"summary", "one line"}});
+      listing({{"name", "name to use in flags"}, {"times", "`measured` or `predicted`"}, {"summary", "in one line"}});
   for (const TargetInfo& info : list_targets()) {
     table.add({info.name, info.name == kSimulator ? "predicted" : "measured", info.summary});
   }
@@ -166,9 +167,9 @@ Result<Table> targets() {
 }
 
 Result<Table> publications() {
-  Table table = listing({{"name", "as flags take it"},
-                         {"machine", "on which it was measured"},
-                         {"title", "one line"},
+  Table table = listing({{"name", "name to use in flags"},
+                         {"machine", "that it was measured on"},
+                         {"title", "in one line"},
                          {"source", "where to find it"}});
   for (const std::string& name : published::publication_names()) {
     CORTADO_ASSIGN_OR_RETURN(const auto publication, published::load_publication(name));
@@ -178,7 +179,7 @@ Result<Table> publications() {
 }
 
 Result<Table> rules() {
-  Table table = listing({{"code", "of its errors"}, {"summary", "one line"}});
+  Table table = listing({{"code", "prefix of its error codes"}, {"summary", "in one line"}});
   for (const RuleInfo& info : verify_rules()) table.add({info.code, info.summary});
   return table;
 }
@@ -191,14 +192,14 @@ struct Topic {
 
 constexpr std::array kTopics{
     Topic{"machines", "modelled machines, for --machine", list_machines},
-    Topic{"models", "transformer models, for show model", list_models},
-    Topic{"collectives", "what can be planned, with the variants of each", collectives},
-    Topic{"variants", "ways to do each collective, for --variant", variants},
-    Topic{"strategies", "how to run a GEMM and a collective at the same time, for --strategy", overlap_strategies},
-    Topic{"kv-strategies", "how to fetch KV blocks from host memory, for kv --strategy", kv_strategies},
-    Topic{"power-policies", "what power management may do, for power --policy", power_policies},
-    Topic{"maps", "where tracked stores of a GEMM go, for --strategy t3", maps},
-    Topic{"features", "hardware that a machine may get, for overlap --with", features},
+    Topic{"models", "transformer models, for --model and show model", list_models},
+    Topic{"collectives", "collectives, with the variants of each", collectives},
+    Topic{"variants", "implementations of each collective, for --variant", variants},
+    Topic{"strategies", "ways to overlap a GEMM with a collective, for --strategy", overlap_strategies},
+    Topic{"kv-strategies", "ways to fetch KV blocks from host memory, for kv --strategy", kv_strategies},
+    Topic{"power-policies", "ways to manage power, for power --policy", power_policies},
+    Topic{"maps", "where the tracked stores of a GEMM go, for --strategy t3", maps},
+    Topic{"features", "hardware features that can be added to a machine, for overlap --with", features},
     Topic{"targets", "where programs run, for --on", targets},
     Topic{"publications", "published results, for reproduce", publications},
     Topic{"rules", "what the verifier proves", rules}};
@@ -288,8 +289,8 @@ Result<Exit> run_list(const Arguments& arguments, Console& console) {
     console.out(reference);
     return Exit::ok;
   }
-  return fail("usage.topic", fmt::format("'{}' is nothing that can be listed", wanted),
-              suggestion(wanted, list_names(), "lists are "));
+  return fail("usage.topic", fmt::format("'{}' cannot be listed", wanted),
+              suggestion(wanted, list_names(), "choose one of "));
 }
 
 }  // namespace
@@ -301,7 +302,7 @@ std::vector<std::string> list_names() {
 }
 
 Subcommand list_command() {
-  return {"list", "List machines, collectives, variants, strategies, and what else flags take", kListExamples,
+  return {"list", "List machines, collectives, variants, strategies, and other values that flags accept", kListExamples,
           run_list};
 }
 

@@ -22,19 +22,19 @@ namespace {
 
 constexpr Example kModelExamples[] = {
     {"cortado model llama-3.1-70b --phase prefill --tp 8 --tokens 8192",
-     "a prompt of 8192 tokens on 8 GPUs, by every system"},
+     "a prompt of 8192 tokens on 8 GPUs, with every system"},
     {"cortado model llama-3.1-70b --phase decode --tp 8 --dtype fp8 --context 2048 --by-operator",
-     "one token; what every kernel takes"},
+     "one decode step, with the time of every operator"},
     {"cortado model llama-3.1-8b --phase train --fsdp 8 --batch 2 --tokens 8192 --system c3,conccl,auto",
-     "a training step whose weights are gathered layer by layer"},
+     "a training step that gathers its weights layer by layer"},
     {"cortado model llama-3.1-70b --phase generate --tp 8 --dtype fp8 --input 128 --output 2048 --system serial --json",
-     "a whole answer, for a script"},
+     "a complete generation, as JSON for a script"},
     {"cortado model llama-3.1-8b --phase train --fsdp 8 --tokens 4096 --system conccl --power-policy all",
-     "joules per token and watts by component, by every power policy"},
+     "joules per token and watts by component, under every power policy"},
     {"cortado model mixtral-8x7b --phase prefill --dp 8 --ep 8 --tokens 4096 --html model.html",
-     "experts on GPUs of their own; a page with bars"},
+     "experts split over the GPUs; also write a page with charts"},
     {"cortado model tiny-llama --on soft --tp 4 --strategy hetero-fused-1d",
-     "a small model really runs: every program proved, every output checked"}};
+     "actually run a small model: every program is proved, every output checked"}};
 
 Result<DType> dtype_of(const std::string& name) {
   return parse_dtype(name == "fp8" ? "f8" : name);
@@ -62,7 +62,7 @@ Result<double> skew_of(const Arguments& arguments) {
   const auto value = parse_number<double>(*text);
   if (value && *value >= 0 && *value <= 10) return *value;
   return fail("usage.skew", fmt::format("--skew {} is not an exponent", *text),
-              "give a number from 0 to 10, such as 0.5");
+              "use a number from 0 to 10, such as 0.5");
 }
 
 Result<Phase> phase_of(const Arguments& arguments, const Model& model) {
@@ -91,8 +91,9 @@ Status fit_micro_batches(const Arguments& arguments, const Phase& phase, Layout&
     layout.micro_batches = static_cast<std::uint32_t>(phase.batch);
     return {};
   }
-  return fail("model.layout", fmt::format("--micro-batches {} for a batch of {}", layout.micro_batches, phase.batch),
-              fmt::format("give --micro-batches 1 to {}, or a larger --batch", phase.batch));
+  return fail("model.layout",
+              fmt::format("--micro-batches {} is too many for a batch of {}", layout.micro_batches, phase.batch),
+              fmt::format("use --micro-batches 1 to {}, or a larger --batch", phase.batch));
 }
 
 /// The power policies of the step, and the timeline of a layer, as far as they are asked for.
@@ -197,7 +198,8 @@ Outcome<void> add_policies(const pipeline::ModelPower& power, const pipeline::Mo
 }
 
 Subcommand model_command() {
-  return {"model", "Predict what a step of a whole model takes, by every system", kModelExamples, run_model};
+  return {"model", "Predict the time of a training or inference step of a whole model, with every system",
+          kModelExamples, run_model};
 }
 
 }  // namespace cortado::cli

@@ -27,19 +27,19 @@ constexpr Moved kMoved[] = {
     {"list", "schedules", "use cortado list strategies"},
     {"list", "systems", "use cortado list strategies"},
     {"list", "devices", "use cortado list targets"},
-    {"", "--collective", "name it behind the command, as in cortado overlap all-gather"},
+    {"", "--collective", "name it after the command, as in cortado overlap all-gather"},
     {"", "--schedule", "use --strategy"},
     {"", "--product-first", "use --gemm-first"},
     {"", "--iterations", "use --iters"},
     {"run", "--picture", "use --html"},
     {"sweep", "--picture", "use --html; its charts can be saved as SVG"},
     {"overlap", "--policy", "use --strategy"},
-    {"overlap", "--dependent", "leave it out: it is the default, unless --independent is given"},
+    {"overlap", "--dependent", "leave it out: it is the default unless --independent is given"},
     {"bench", "on", "use --prelaunch"},
     {"bench", "off", "use --no-prelaunch"},
     {"bench", "both", "leave it out: both is the default"},
-    {"demo", "--on", "leave it out: the tour is a list of command lines"},
-    {"demo", "--bytes", "leave it out: the tour is a list of command lines"},
+    {"demo", "--on", "leave it out: the tour runs a fixed list of commands"},
+    {"demo", "--bytes", "leave it out: the tour runs a fixed list of commands"},
 };
 
 std::optional<std::string> find_moved(std::string_view command, std::string_view word) {

@@ -16,7 +16,7 @@ namespace {
 constexpr Example kNodeExamples[] = {
     {"cortado node -- cortado run all-gather --bytes 1MiB --on kfd", "the kfd target on 8 virtual MI300X"},
     {"cortado node --races --adversarial --seed 7 -- cortado run all-to-all --bytes 64KiB --on kfd",
-     "in a random order, and no engine may read what another still writes"}};
+     "in a random order, reporting any engine that reads what another is still writing"}};
 
 /// Beside this program, or where an installation puts libraries.
 std::string interposer() {
@@ -37,7 +37,7 @@ Result<Exit> run_node(const Arguments& arguments, Console& console) {
     return Exit::ok;
   }
   if (!arguments.given("command")) {
-    return fail("usage.argument", "no command given", "cortado node -- COMMAND, as you would type it");
+    return fail("usage.argument", "no command given", "use cortado node -- COMMAND, as you would type it");
   }
   CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(arguments.text("--machine")));
   device::VirtualNodeOptions options;
@@ -62,7 +62,7 @@ Result<Exit> run_node(const Arguments& arguments, Console& console) {
 }  // namespace
 
 Subcommand node_command() {
-  return {"node", "Run a program for AMD GPUs on a virtual driver, without a GPU", kNodeExamples, run_node};
+  return {"node", "Run a program written for AMD GPUs on a virtual driver, without a GPU", kNodeExamples, run_node};
 }
 
 }  // namespace cortado::cli

@@ -29,24 +29,24 @@ namespace {
 
 constexpr Example kOverlapExamples[] = {
     {"cortado overlap all-gather --gemm 16384x3584x8192",
-     "a GEMM on the output of an all-gather: every strategy on eight MI300X, predicted, and which to use"},
+     "a GEMM that consumes an all-gather: predict every strategy on eight MI300X, and recommend one"},
     {"cortado overlap all-gather --gemm 16384x3584x8192 --strategy auto -o best.json",
-     "only what a search predicts to be fastest, beside serial; and its program"},
+     "only the strategy that a search predicts to be fastest, next to serial; and write its program"},
     {"cortado overlap reduce-scatter --gemm 16384x8192x2048 --why",
-     "a reduce-scatter of the GEMM's output, and what decomposition and contention cost"},
+     "a reduce-scatter of the GEMM's output, and the cost of decomposition and contention"},
     {"cortado overlap all-gather --gemm 49152x1920x5120 --strategy serial,ficco --explain",
-     "what is decided, and how a schedule is guessed and searched"},
+     "what each strategy decides, and how a FiCCO schedule is guessed and searched"},
     {"cortado overlap all-gather --map --n 1024 --m 4096:65536 --k 1024:16384",
-     "which strategy to use, over rows and depth of the GEMM"},
+     "a map of the best strategy over M and K of the GEMM"},
     {"cortado overlap all-gather --gemm 8192x57344x8192 --bytes 896MiB --independent",
-     "a GEMM beside a collective that has nothing to do with it"},
+     "a GEMM next to an unrelated collective"},
     {"cortado overlap all-to-all --gemm 64x8192x28672 --bytes 64MiB --independent --strategy c3-sp,conccl/b2b --json",
-     "two strategies, one with a given variant of the collective, for a script"},
+     "two strategies, one with a given variant of the collective, as JSON for a script"},
     {"cortado overlap all-gather --gemm 256x256x256 --dtype fp32 --bytes 1MiB --independent --on soft --ranks 4",
-     "really run, with every byte and every GEMM checked"},
+     "actually run it, and check every byte and every GEMM"},
     {"cortado overlap all-gather --gemm 4096x4096x4096 --bytes 64MiB --independent --strategy conccl -o conccl.json "
      "--trace t.json",
-     "the program, for cortado verify and run, and its predicted trace"},
+     "write the program, for cortado verify and run, and its predicted trace"},
     {"cortado overlap all-to-all --gemm 2048x2048x4096 --tokens 4:1:1:1:1:1:1:1 --strategy "
      "serial,hetero-fused-1d/4,hetero-fused-1d/16",
      "tokens for experts, one of which is popular, in 4 and in 16 steps"},
@@ -56,10 +56,10 @@ constexpr Example kOverlapExamples[] = {
     {"cortado overlap reduce-scatter --gemm 8192x8192x3584 --with tracker,nmc,mca",
      "the effect of hardware features that the machine lacks"},
     {"cortado overlap all-gather --gemm 4096x4096x4096 --bytes 64MiB --independent --objective energy",
-     "the strategy that takes the least energy"},
+     "the strategy that uses the least energy"},
     {"cortado overlap all-gather,reduce-scatter --gemm 8192x8192x8192,8192x28672x8192 --bytes 437MiB --independent",
-     "FSDP: the GEMMs of a layer beside the gather of the next one's weights and the reduce-scatter of the last one's "
-     "gradients"}};
+     "FSDP: the GEMMs of a layer while the next layer's weights are gathered and the previous layer's gradients "
+     "reduced"}};
 
 constexpr std::uint32_t kWarmup = 2;
 constexpr std::size_t kMostCells = 1024;
@@ -69,7 +69,7 @@ Result<std::vector<std::uint64_t>> extents(const Arguments& arguments, const cha
   const auto counts = parse_counts(arguments.text(flag));
   if (!counts) {
     return fail("usage.map", fmt::format("{} {} is not a range of sizes", flag, arguments.text(flag)),
-                "give FROM:TO, which is doubled from one to the other, or numbers separated by commas");
+                "use FROM:TO, which doubles from FROM to TO, or numbers separated by commas");
   }
   const std::set<std::uint64_t> ascending(counts->begin(), counts->end());
   return std::vector<std::uint64_t>(ascending.begin(), ascending.end());
@@ -123,7 +123,7 @@ class Overlap {
     const std::uint64_t copies = std::uint64_t{chunks} * ranks * (ranks - 1);
     if (copies <= kQuick) return;
     console_.talk(
-        fmt::format("--chunks {}: {} copies in every schedule, which may take minutes to prove", chunks, copies));
+        fmt::format("--chunks {} means {} copies in every schedule; proving them may take minutes", chunks, copies));
   }
 
   Status check_files() const {
@@ -182,7 +182,7 @@ class Overlap {
 
   Result<Exit> run_map(const Machine& machine) const {
     const auto n = arguments_.number<std::uint64_t>("--n");
-    if (!n) return fail("usage.gemm", "how many columns?", "give --n, for example --map --n 2048");
+    if (!n) return fail("usage.gemm", "the number of columns is missing", "pass --n, for example --map --n 2048");
     CORTADO_ASSIGN_OR_RETURN(const Collective collective, find_collective(collective_));
     const OverlapProblem problem{
         .relation = relation_of(arguments_, collective_), .gemms = {{}}, .collectives = {{.collective = collective}}};
@@ -194,8 +194,8 @@ class Overlap {
     CORTADO_ASSIGN_OR_RETURN(request.m, extents(arguments_, "--m"));
     CORTADO_ASSIGN_OR_RETURN(request.k, extents(arguments_, "--k"));
     if (request.m.size() * request.k.size() > kMostCells) {
-      return fail("usage.map", fmt::format("{} x {} GEMMs", request.m.size(), request.k.size()),
-                  fmt::format("ask for at most {}", kMostCells));
+      return fail("usage.map", fmt::format("a map of {} x {} GEMMs is too large", request.m.size(), request.k.size()),
+                  fmt::format("use at most {} GEMMs", kMostCells));
     }
     const auto map = pipeline::map_schedules(request, machine,
                                              {.threads = threads_of(arguments_), .progress = show_progress(console_)});
@@ -213,9 +213,10 @@ class Overlap {
     const auto trace = arguments_.find("--trace");
     if (!trace && !program_file()) return {};
     if (!report.chosen) {
-      return fail_at(Stage::plan, {"overlap.program",
-                                   fmt::format("{} is not one program: the GEMM, then the collective", report.choice),
-                                   "name a strategy with --strategy; serial-dma is one program"});
+      return fail_at(Stage::plan,
+                     {"overlap.program",
+                      fmt::format("{} is not a single program: it is the GEMM, then the collective", report.choice),
+                      "choose a strategy with --strategy; serial-dma is a single program"});
     }
     if (const Status one = pipeline::check_one_program(report.problem); !one) return fail_at(Stage::plan, one.error());
     if (program_file()) {
@@ -273,8 +274,7 @@ Result<Exit> explain_strategy(const Arguments& arguments, Console& console, cons
 }
 
 Subcommand overlap_command() {
-  return {"overlap", "Compare strategies that run a GEMM and a collective at the same time", kOverlapExamples,
-          run_overlap};
+  return {"overlap", "Compare strategies for overlapping a GEMM with a collective", kOverlapExamples, run_overlap};
 }
 
 }  // namespace cortado::cli

@@ -23,7 +23,7 @@ constexpr SizeLimit kTokenTables{Bytes{64ULL << 20}, "token tables"};
 Result<GemmShape> parse_shape(const std::string& text, DType dtype) {
   if (const auto shape = parse_gemm(text, dtype)) return *shape;
   return fail("usage.gemm", fmt::format("--gemm {} is not a GEMM", text),
-              "give MxNxK: A is M x K, B is K x N, for example --gemm 8192x57344x8192");
+              "use MxNxK: A is M x K, B is K x N, for example --gemm 8192x57344x8192");
 }
 
 Result<TokenTable> tokens(const std::string& given, std::uint64_t rows, std::uint32_t ranks) {
@@ -34,8 +34,8 @@ Result<TokenTable> tokens(const std::string& given, std::uint64_t rows, std::uin
   }
   CORTADO_ASSIGN_OR_RETURN(TokenTable table, tokens_by_shares(given, rows));
   if (table.size() != ranks) {
-    return fail("usage.tokens", fmt::format("--tokens has {} shares, but {} ranks take part", table.size(), ranks),
-                "give one share for every rank");
+    return fail("usage.tokens", fmt::format("--tokens has {} shares for {} ranks", table.size(), ranks),
+                "use one share per rank");
   }
   return table;
 }
@@ -44,9 +44,10 @@ Result<TokenTable> tokens(const std::string& given, std::uint64_t rows, std::uin
 Status set_sizes(const Arguments& arguments, std::vector<CollectiveRequest>& collectives) {
   std::vector<std::string> sizes = split_names(arguments.text("--bytes"));
   if (sizes.size() != 1 && sizes.size() != collectives.size()) {
-    return fail("usage.bytes",
-                fmt::format("{} for {}", counted(sizes.size(), "size"), counted(collectives.size(), "collective")),
-                "give one for all or one each, separated by commas");
+    return fail(
+        "usage.bytes",
+        fmt::format("{} given for {}", counted(sizes.size(), "size"), counted(collectives.size(), "collective")),
+        "use one for all, or one for each, separated by commas");
   }
   CORTADO_RETURN_IF_ERROR(sizes.size() == 1 ? arguments.bytes("--bytes") : Bytes{});  // tells which flag is missing
   sizes.resize(collectives.size(), sizes.front());
@@ -93,7 +94,7 @@ Relation relation_of(const Arguments& arguments, const std::string& collective) 
 
 Result<std::vector<GemmShape>> gemms_of(const Arguments& arguments) {
   if (!arguments.given("--gemm")) {
-    return fail("usage.gemm", "which GEMM?", "give --gemm MxNxK, for example --gemm 16384x3584x8192");
+    return fail("usage.gemm", "no GEMM given", "pass --gemm MxNxK, for example --gemm 16384x3584x8192");
   }
   CORTADO_ASSIGN_OR_RETURN(const DType dtype,
                            parse_dtype(arguments.find("--dtype").value_or(std::string(kDtypeOfGemm))));
@@ -108,7 +109,7 @@ Result<GemmShape> gemm_of(const Arguments& arguments) {
   CORTADO_ASSIGN_OR_RETURN(const std::vector<GemmShape> gemms, gemms_of(arguments));
   if (gemms.size() == 1) return gemms.front();
   return fail("usage.gemm", fmt::format("{} GEMMs", gemms.size()),
-              "give one; cortado overlap --independent takes several");
+              "use one; cortado overlap --independent accepts several");
 }
 
 Result<OverlapProblem> overlap_problem(const Arguments& arguments, const std::string& collective,

@@ -66,7 +66,7 @@ Result<std::vector<DwordStream>> parse_dwords(std::string_view text, const std::
 Result<std::vector<DwordStream>> parse_binary_dwords(std::string_view bytes, const std::string& file) {
   if (bytes.size() % 4 != 0) {
     return fail(bad_input(file, 0, fmt::format("{} bytes are not a whole number of dwords", bytes.size()),
-                          "the file is cut off, or not raw packets"));
+                          "the file is truncated, or does not hold raw packets"));
   }
   std::vector<DwordStream> streams(1);
   for (std::size_t i = 0; i < bytes.size(); i += 4) {

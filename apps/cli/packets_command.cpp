@@ -16,8 +16,8 @@ namespace cortado::cli {
 namespace {
 
 constexpr Example kPacketsExamples[] = {
-    {"cortado packets ag.json --rank 0", "all queues of GPU 0, with the command above its packet"},
-    {"cortado packets ag.json | cortado packets --decode -", "to dwords and back"},
+    {"cortado packets ag.json --rank 0", "all queues of GPU 0, with each command above its packet"},
+    {"cortado packets ag.json | cortado packets --decode -", "encode to dwords, and decode them again"},
     {"echo '0 0x00000001 fff 0 1000 0 2000 0' | cortado packets --decode -", "a no-op, then a copy of 4096 bytes"}};
 
 struct Selection {
@@ -30,8 +30,8 @@ struct Selection {
 Status check_selection(const Selection& selection, const Program& program) {
   const auto& [rank, wanted] = selection;
   if (rank && *rank >= program.ranks) {
-    return fail("usage.rank", fmt::format("there is no rank {}", *rank),
-                fmt::format("the program has ranks 0 to {}", program.ranks - 1));
+    return fail("usage.rank", fmt::format("the program has no rank {}", *rank),
+                fmt::format("its ranks are 0 to {}", program.ranks - 1));
   }
   std::vector<std::string> names;
   for (const Queue& queue : program.queues) {
@@ -39,13 +39,13 @@ Status check_selection(const Selection& selection, const Program& program) {
     if (selection.has(queue)) return {};
     if (rank && wanted && queue.name == *wanted) {
       return fail("usage.queue",
-                  fmt::format("queue {} is one of rank {}, not of rank {}", *wanted, queue.rank->value, *rank),
-                  "give --rank or --queue alone");
+                  fmt::format("queue {} belongs to rank {}, not to rank {}", *wanted, queue.rank->value, *rank),
+                  "pass either --rank or --queue");
     }
     names.push_back(queue.name);
   }
   return fail("usage.queue", "no DMA queue of the program is selected",
-              did_you_mean(wanted.value_or(""), names, "cortado show program lists the queues"));
+              did_you_mean(wanted.value_or(""), names, "see cortado show program for the queues"));
 }
 
 std::string queue_text(const Program& program, const device::QueuePackets& packets) {
@@ -139,7 +139,7 @@ Result<Exit> decode(const Arguments& arguments, Console& console) {
                                                                            : parse_dwords(content, name));
   std::size_t total = 0;
   for (const DwordStream& stream : streams) total += stream.dwords.size();
-  if (total == 0) return fail("decode.input", fmt::format("{} has no dwords", name), "give packets to decode");
+  if (total == 0) return fail("decode.input", fmt::format("{} contains no dwords", name), "provide packets to decode");
 
   Exit exit = Exit::ok;
   Json streams_json = Json::array();
@@ -171,7 +171,7 @@ Result<Exit> run_packets(const Arguments& arguments, Console& console) {
 }  // namespace
 
 Subcommand packets_command() {
-  return {"packets", "Print a program's DMA queues as the dwords a GPU would get, or such dwords as packets",
+  return {"packets", "Print a program's DMA queues as the dwords a GPU would receive, or decode such dwords",
           kPacketsExamples, run_packets};
 }
 

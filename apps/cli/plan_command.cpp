@@ -23,25 +23,25 @@ namespace {
 
 constexpr Example kPlanExamples[] = {
     {"cortado plan all-gather --variant bcst --prelaunch --bytes 1MiB --machine mi300x-8 -o ag.json",
-     "all-gather with two-destination copies, queued ahead, for 8 GPUs"},
-    {"cortado plan all-to-all --variant swap --bytes 64KiB | cortado verify -", "plan into a pipe"},
+     "all-gather with two-destination copies, prelaunched, for 8 GPUs"},
+    {"cortado plan all-to-all --variant swap --bytes 64KiB | cortado verify -", "plan and verify through a pipe"},
     {"cortado plan all-gather --variant auto --bytes 64KiB --prelaunch -o small.json",
      "the variant that the simulator finds fastest at this size"},
     {"cortado plan all-gather --bytes 256KiB --prelaunch --explain",
-     "what auto takes when queues can be submitted ahead, and why"},
+     "what auto picks when queues can be submitted ahead of time, and why"},
     {"cortado plan all-to-all --bytes 1MiB --out-of-place --among pcpy,b2b --explain",
      "the choice between two variants"},
-    {"cortado plan reduce-scatter --bytes 1MiB --ranks 4 --dtype bf16 -o rs.json", "DMA moves and reduction kernels"},
+    {"cortado plan reduce-scatter --bytes 1MiB --ranks 4 --dtype bf16 -o rs.json", "DMA copies and reduction kernels"},
     {"cortado plan overlap all-gather --gemm 16384x2048x16384 --strategy hetero-fused-1d -o g1.json",
-     "an all-gather and the GEMM that needs it, cut into steps"},
+     "an all-gather and the GEMM that needs it, split into steps"},
     {"cortado plan overlap all-to-all --gemm 1024x1024x2048 --tokens 3:1:1:1 --ranks 4 --strategy uniform-fused-1d -o "
      "moe.json",
      "tokens for experts, one of which is three times as popular as the others"},
     {"cortado plan overlap reduce-scatter --gemm 1024x512x128 --dtype f16 --machine t3-ring-8 --strategy t3 -o t3.json",
-     "a GEMM whose tracked stores go round a ring and are added up in memory"},
+     "a GEMM whose tracked stores go around a ring and are added up in memory"},
     {"cortado plan overlap all-gather --gemm 4096x4096x4096 --bytes 64MiB --independent --strategy "
      "conccl/bcst-prelaunch -o conccl.json",
-     "a GEMM beside an all-gather on DMA engines that has nothing to do with it"}};
+     "a GEMM next to an unrelated all-gather on DMA engines"}};
 
 Result<Machine> open_machine(const Arguments& arguments) {
   CORTADO_ASSIGN_OR_RETURN(Machine machine, machine_of(arguments));
@@ -80,8 +80,8 @@ Status explain_variant(const Arguments& arguments, const CollectiveRequest& requ
   const std::string collective(request.collective.name());
   report::Document document = pipeline::explain_document(*explanation, collective);
   document.notes.insert(document.notes.begin(), request.prelaunch
-                                                    ? "prelaunched variants compete: --prelaunch was given"
-                                                    : "prelaunched variants do not compete; --prelaunch lets them");
+                                                    ? "prelaunched variants are included because of --prelaunch"
+                                                    : "prelaunched variants are left out; --prelaunch includes them");
   return TableOutput(arguments).show(console, document);
 }
 
@@ -93,7 +93,7 @@ Result<Exit> plan_alone(const Arguments& arguments, Console& console) {
   if (explain) modes.push_back("explain");
   CORTADO_RETURN_IF_ERROR(arguments.check(modes));
   if (explain && variant != kAutoVariant) {
-    return fail("usage.option", "--explain is for auto: here the variant is named", "leave --variant out");
+    return fail("usage.option", "--explain explains what auto chooses, but a variant was named", "drop --variant");
   }
   CORTADO_RETURN_IF_ERROR(TableOutput(arguments).check({arguments.text("--machine"), arguments.text("--output")}));
   CORTADO_ASSIGN_OR_RETURN(CollectiveRequest request, collective_request(arguments, arguments.text("what"), variant));
@@ -136,8 +136,8 @@ Result<Exit> run_plan(const Arguments& arguments, Console& console) {
 }  // namespace
 
 Subcommand plan_command() {
-  return {"plan", "Plan a collective, or a GEMM and a collective together, and write it as a program file",
-          kPlanExamples, run_plan};
+  return {"plan", "Plan a collective, or a GEMM and a collective together, and write a program file", kPlanExamples,
+          run_plan};
 }
 
 }  // namespace cortado::cli

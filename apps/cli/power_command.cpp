@@ -20,14 +20,14 @@ namespace {
 
 constexpr Example kPowerExamples[] = {
     {"cortado power all-gather --gemm 4096x4096x8192 --bytes 64MiB --independent --policy all",
-     "watts by component, time and energy of each alone and of both, by every policy"},
+     "power by component, time and energy of the GEMM, the collective and both, under every policy"},
     {"cortado power all-gather --gemm 4096x4096x8192 --strategy hetero-fused-1d --policy none",
-     "a GEMM on the output of an all-gather, both by a strategy of cortado overlap"},
+     "a GEMM that consumes an all-gather, with a strategy of cortado overlap"},
     {"cortado power all-gather --bytes 64MiB --variant pcpy --policy none --html power.html",
-     "an all-gather by DMA engines; power over time as a picture"},
+     "an all-gather on DMA engines; also write a page with power over time"},
     {"cortado power --gemm 4096x4096x8192 --policy uniform-cap,component-shift --cap 600 --limit 500 --json",
-     "a GEMM on boards with other caps, for a script"},
-    {"cortado power --gemm 4096x4096x8192 --cap none", "clocks as the machine file has them, whatever that draws"}};
+     "a GEMM under lower power caps, as JSON for a script"},
+    {"cortado power --gemm 4096x4096x8192 --cap none", "the clocks of the machine file, whatever power they draw"}};
 
 constexpr std::string_view kNoCap = "none";
 
@@ -36,7 +36,7 @@ Result<std::vector<Component>> components(const std::vector<std::string>& names)
   for (const std::string& name : names) {
     const auto known = std::ranges::find(kComponentNames, name);
     if (known == kComponentNames.end()) {
-      return fail("usage.component", fmt::format("there is no component {}", name), "name some of xcd, iod and hbm");
+      return fail("usage.component", fmt::format("unknown component {}", name), "choose from xcd, iod and hbm");
     }
     components.push_back(kComponents[static_cast<std::size_t>(known - kComponentNames.begin())]);
   }
@@ -69,7 +69,7 @@ Status check_power_flags(const Arguments& arguments) {
   if (!gemm && collective) modes.push_back("alone");
   CORTADO_RETURN_IF_ERROR(arguments.check(modes));
   if (gemm || collective) return {};
-  return fail("usage.power", "power of what?", "give --gemm MxNxK, COLLECTIVE --bytes SIZE, or both");
+  return fail("usage.power", "no GEMM and no collective given", "pass --gemm MxNxK, COLLECTIVE --bytes SIZE, or both");
 }
 
 Result<pipeline::PowerRequest> power_request(const Arguments& arguments, const Machine& machine) {
@@ -121,8 +121,8 @@ Result<pipeline::PowerOptions> power_options(const Arguments& arguments) {
 }
 
 Subcommand power_command() {
-  return {"power", "Tell what a GEMM and a collective draw, alone and at once, under power policies", kPowerExamples,
-          run_power};
+  return {"power", "Predict power and energy of a GEMM and a collective, alone and together, by power policy",
+          kPowerExamples, run_power};
 }
 
 }  // namespace cortado::cli

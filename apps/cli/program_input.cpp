@@ -24,7 +24,7 @@ Status check_rule_codes(const std::vector<std::string>& codes) {
     if (std::find(known.begin(), known.end(), code) != known.end()) continue;
     const std::string nearest = nearest_name(code, known);
     return fail("usage.rule", fmt::format("'{}' is not a verifier rule", code),
-                (nearest.empty() ? "" : fmt::format("did you mean {}? ", nearest)) + "cortado list rules");
+                (nearest.empty() ? "" : fmt::format("did you mean {}? ", nearest)) + "see cortado list rules");
   }
   return {};
 }
@@ -34,7 +34,7 @@ Status check_ranks(const Program& program, const Machine& machine, const std::st
   Diagnostic error{
       "sim.ranks",
       fmt::format("the program has {} ranks, but machine {} has {} GPUs", program.ranks, machine.name, machine.gpus),
-      fmt::format("give a machine with {} GPUs or more", program.ranks)};
+      fmt::format("use a machine with at least {} GPUs", program.ranks)};
   error.place.file = file;
   error.place.key = "ranks";
   return fail(std::move(error));

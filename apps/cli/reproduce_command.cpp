@@ -14,9 +14,9 @@ namespace cortado::cli {
 namespace {
 
 constexpr Example kReproduceExamples[] = {
-    {"cortado reproduce dma-latte", "every published number, ours, and the error"},
-    {"cortado reproduce dma-latte --json --html dma-latte.html", "rows for a script, a picture for people"},
-    {"cortado reproduce all --markdown accuracy.md", "all publications, as docs/accuracy.md has them"}};
+    {"cortado reproduce dma-latte", "every published number, our prediction, and the error"},
+    {"cortado reproduce dma-latte --json --html dma-latte.html", "rows as JSON for a script, and a page with charts"},
+    {"cortado reproduce all --markdown accuracy.md", "all publications, as in docs/accuracy.md"}};
 
 Result<Exit> run_reproduce(const Arguments& arguments, Console& console) {
   const TableOutput table(arguments);
@@ -39,7 +39,7 @@ Result<Exit> run_reproduce(const Arguments& arguments, Console& console) {
     if (!reproduction) return study_failure(console, reproduction.error());
     console.clear_progress();
     if (machine && machine->name != published::load_publication(name)->machine) {
-      console.talk(fmt::format("{} was measured on another machine than {}: the goals are not meant for it", name,
+      console.talk(fmt::format("{} was measured on a machine other than {}: its accuracy goals do not apply", name,
                                machine->name));
     }
     all.push_back(*std::move(reproduction));
@@ -58,7 +58,7 @@ Result<Exit> run_reproduce(const Arguments& arguments, Console& console) {
 }  // namespace
 
 Subcommand reproduce_command() {
-  return {"reproduce", "Lay published results beside simulated ones", kReproduceExamples, run_reproduce};
+  return {"reproduce", "Compare published results with simulated ones", kReproduceExamples, run_reproduce};
 }
 
 }  // namespace cortado::cli

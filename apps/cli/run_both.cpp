@@ -86,9 +86,9 @@ class RunBoth {
       return std::ranges::any_of(queue.commands, [](const Command& c) { return std::holds_alternative<Gemm>(c); });
     };
     if (arguments_.given("--machine") || std::ranges::none_of(program.queues, multiplies)) return {};
-    return fail("usage.on", "GEMMs of this computer cannot be simulated: calibration measures copies alone",
-                fmt::format("run it with --on {}, predict it for a modelled machine with --on sim, or give --machine a "
-                            "calibrated file with a section compute",
+    return fail("usage.on", "GEMMs of this computer cannot be simulated: calibration only measures copies",
+                fmt::format("run it with --on {}, predict it for a modelled machine with --on sim, or pass --machine a "
+                            "calibrated file that has a section [compute]",
                             device_));
   }
 
@@ -141,8 +141,7 @@ class RunBoth {
       if (!times) return console_.failure(times.error());
       if (times->wrong_bytes > 0) {
         exit = Exit::failed;
-        console_.talk(
-            fmt::format("{}: {} output bytes are not what the contract says", point.what, times->wrong_bytes));
+        console_.talk(fmt::format("{}: {} output bytes violate the contract", point.what, times->wrong_bytes));
       }
       report.rows.push_back({point.what, bytes_of(point),
                              point.request ? std::optional(point.request->prelaunch) : std::nullopt,

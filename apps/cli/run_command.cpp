@@ -35,14 +35,16 @@ namespace {
 constexpr Example kRunExamples[] = {
     {"cortado run all-gather --variant b2b --bytes 1MiB --on soft --iters 20", "plan, prove, run and check"},
     {"cortado run all-gather --variant b2b --bytes 64KiB --on sim", "plan, prove and predict"},
-    {"cortado run ag.json --on soft --seed 7 --adversarial", "a program file, in the worst order that is allowed"},
+    {"cortado run ag.json --on soft --seed 7 --adversarial",
+     "a program file, in an adversarial order that the program allows"},
     {"cortado run ag.json --on sim --machine mi300x-8 --trace t.json", "a trace for https://ui.perfetto.dev"},
-    {"cortado run all-to-all --on sim --bytes 1MiB --prelaunch --iters 10 --json", "ten in a row, for a script"},
+    {"cortado run all-to-all --on sim --bytes 1MiB --prelaunch --iters 10 --json",
+     "ten iterations back to back, as JSON for a script"},
     {"cortado run overlap reduce-scatter --gemm 256x256x128 --ranks 4 --strategy uniform-fused-1d --on soft",
      "a GEMM and the reduce-scatter of its output, in steps"},
     {"cortado run ag.json --inject delay-signal:0.14:0:50000", "engine 14 of GPU 0 raises its first signal 50 us late"},
     {"cortado run all-gather --on soft,sim --bytes 64KiB:256KiB --machine here.toml",
-     "measured beside simulated; here.toml is from cortado calibrate"},
+     "measured next to simulated; here.toml comes from cortado calibrate"},
     {"cortado run ag.json --on soft,sim --machine here.toml --trace both.json", "both timelines in one trace"}};
 
 /// Rules that the simulator can do without: a program that breaks them is still one.
@@ -114,7 +116,7 @@ void tell_idle_faults(const device::FaultInjection& faults, const Program& progr
     if (queue.kind == QueueKind::dma) idle.erase({*queue.rank, *queue.engine});
   }
   for (const auto& [gpu, engine] : idle) {
-    console.talk(fmt::format("--inject: no queue of the program is on engine {}.{}, so its fault never strikes",
+    console.talk(fmt::format("--inject: the program has no queue on engine {}.{}, so this fault has no effect",
                              gpu.value, engine.value));
   }
 }
@@ -162,7 +164,7 @@ Result<std::string> device_of(const std::vector<std::string>& targets) {
   if (targets.size() == 1) return std::string();
   const auto simulators = std::ranges::count(targets, kSimulator);
   if (targets.size() == 2 && simulators == 1) return targets[0] == kSimulator ? targets[1] : targets[0];
-  return fail("usage.on", "one device and the simulator can be laid side by side", "give --on soft,sim");
+  return fail("usage.on", "only one device and the simulator can be compared side by side", "use --on soft,sim");
 }
 
 Result<Exit> run_run(const Arguments& arguments, Console& console) {
@@ -189,8 +191,8 @@ Result<Exit> run_run(const Arguments& arguments, Console& console) {
 }  // namespace
 
 Subcommand run_command() {
-  return {"run", "Run a program on a device (bytes are checked), on the simulator, or on both side by side",
-          kRunExamples, run_run};
+  return {"run", "Run a program on a device (bytes are checked), in the simulator, or both side by side", kRunExamples,
+          run_run};
 }
 
 }  // namespace cortado::cli

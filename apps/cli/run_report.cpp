@@ -98,7 +98,7 @@ std::string RunReport::sharing_note() const {
 }
 
 std::string RunReport::path_text(const Timeline& timeline) const {
-  if (!run_.trace) return fmt::format("not kept beyond {} commands; --trace keeps it", kMaxCommandsInPath);
+  if (!run_.trace) return fmt::format("not recorded beyond {} commands; --trace records it", kMaxCommandsInPath);
   const auto parts = critical_path(timeline).in_order();
   const double total = microseconds(timeline.iteration_times.back());
   std::vector<std::string> texts;

@@ -28,22 +28,22 @@ namespace {
 
 constexpr Example kServeExamples[] = {
     {"cortado serve-sim --model llama-3.1-8b --requests 2000 --rate 20 --input 1024 --output 256",
-     "how long users wait at 20 requests a second on one GPU"},
+     "how long users wait at 20 requests per second on one GPU"},
     {"cortado serve-sim --model llama-3.1-70b --tp 8 --dtype fp8 --kv-dtype fp8 --requests 1000 --rate inf --input 128 "
      "--output 512 --max-seqs 512",
-     "the most tokens a second that a node gives"},
+     "the maximum token throughput of a node"},
     {"cortado serve-sim --model llama-3.1-8b --requests 200 --rate 4 --input 8192 --output 64 --turns 4 --think 20 "
      "--kv-tier host:500GB --compare loop,batch,b2b,recompute,hbm-only",
-     "conversations that come back when others have taken their place: is it worth fetching their KV cache?"},
+     "conversations that return after their KV cache was evicted: is it worth fetching it from host memory?"},
     {"cortado serve-sim --model llama-3.1-8b --prefill-only --requests 100 --input 8192 --hit-rate 0.5 --kv-tier "
      "host:500GB --compare loop,b2b",
-     "prompts a second, half of each prompt in host memory"}};
+     "prompts per second with half of each prompt in host memory"}};
 
 Result<double> number_of(const Arguments& arguments, const char* flag, const char* hint) {
   const std::string text = arguments.text(flag);
   const auto value = parse_number<double>(text);
   if (value && *value >= 0 && *value <= 1e15) return *value;
-  return fail("usage.number", fmt::format("{} {} is not a number that it takes", flag, text), hint);
+  return fail("usage.number", fmt::format("{} {} is not a valid number", flag, text), hint);
 }
 
 Result<serve::Length> length_of(const Arguments& arguments, const char* flag) {
@@ -56,7 +56,7 @@ Result<serve::Length> length_of(const Arguments& arguments, const char* flag) {
     return serve::Length{static_cast<std::uint32_t>(*least), static_cast<std::uint32_t>(*most)};
   }
   return fail("usage.tokens", fmt::format("{} {} is not a number of tokens", flag, text),
-              "give a number, or two of them: 512:2k");
+              "use a number, or a range such as 512:2k");
 }
 
 Result<serve::Generated> generated_of(const Arguments& arguments) {
@@ -67,16 +67,16 @@ Result<serve::Generated> generated_of(const Arguments& arguments) {
     generated.users = arguments.number("--closed-loop");
   } else if (!prefill_only && arguments.text("--rate") != "inf") {
     CORTADO_ASSIGN_OR_RETURN(generated.rate,
-                             number_of(arguments, "--rate", "give requests a second, at most 1e15, or inf"));
+                             number_of(arguments, "--rate", "use requests per second, at most 1e15, or inf"));
   }
   CORTADO_ASSIGN_OR_RETURN(generated.input, length_of(arguments, "--input"));
   generated.output = {1, 1};
   if (!prefill_only) {
     CORTADO_ASSIGN_OR_RETURN(generated.output, length_of(arguments, "--output"));
   }
-  CORTADO_ASSIGN_OR_RETURN(generated.hit_rate, number_of(arguments, "--hit-rate", "give a share from 0 to 1"));
+  CORTADO_ASSIGN_OR_RETURN(generated.hit_rate, number_of(arguments, "--hit-rate", "use a fraction from 0 to 1"));
   generated.turns = *arguments.number("--turns");
-  CORTADO_ASSIGN_OR_RETURN(generated.think_seconds, number_of(arguments, "--think", "give seconds, at most 1e15"));
+  CORTADO_ASSIGN_OR_RETURN(generated.think_seconds, number_of(arguments, "--think", "use seconds, at most 1e15"));
   generated.seed = *arguments.number<std::uint64_t>("--seed");
   return generated;
 }
@@ -86,7 +86,7 @@ Result<std::optional<Bytes>> tier_of(const Arguments& arguments) {
   const auto text = arguments.find("--kv-tier");
   if (!text) return std::optional<Bytes>{};
   if (!text->starts_with("host:")) {
-    return fail("serve.tier", fmt::format("--kv-tier {} is no tier", *text), "give host:SIZE, such as host:500GB");
+    return fail("serve.tier", fmt::format("--kv-tier {} is not a tier", *text), "use host:SIZE, such as host:500GB");
   }
   CORTADO_ASSIGN_OR_RETURN(const Bytes bytes, parse_bytes(text->substr(5)));
   return std::optional<Bytes>{bytes};
@@ -94,7 +94,7 @@ Result<std::optional<Bytes>> tier_of(const Arguments& arguments) {
 
 Result<std::optional<double>> limit_of(const Arguments& arguments, const char* flag) {
   if (!arguments.given(flag)) return std::optional<double>{};
-  CORTADO_ASSIGN_OR_RETURN(const double ms, number_of(arguments, flag, "give milliseconds, at most 1e15"));
+  CORTADO_ASSIGN_OR_RETURN(const double ms, number_of(arguments, flag, "use milliseconds, at most 1e15"));
   return std::optional<double>{ms * 1e-3};
 }
 
@@ -124,7 +124,7 @@ Result<Exit> run_serve(const Arguments& arguments, Console& console) {
   console.clear_progress();
   CORTADO_RETURN_IF_ERROR(table.show(console, serve::serve_document(*report)));
   if (trace) CORTADO_RETURN_IF_ERROR(write_file(*trace, report::perfetto_trace(*report->timeline, Program{})));
-  if (report->timeline_cut) console.talk("the trace has the first 200000 steps and transfers of each replica");
+  if (report->timeline_cut) console.talk("the trace holds only the first 200000 steps and transfers of each replica");
   return Exit::ok;
 }
 
@@ -143,7 +143,7 @@ Result<serve::ServeRequest> serve_request(const Arguments& arguments) {
   request.limits = {.max_tokens = *arguments.number("--max-tokens"), .max_sequences = *arguments.number("--max-seqs")};
   request.page = *arguments.number("--block");
   CORTADO_ASSIGN_OR_RETURN(request.memory_share,
-                           number_of(arguments, "--memory-share", "give a share of the GPU's memory, such as 0.9"));
+                           number_of(arguments, "--memory-share", "use a fraction of GPU memory, such as 0.9"));
   if (const auto trace = arguments.find("--trace")) {
     request.arrivals = *trace;
   } else {

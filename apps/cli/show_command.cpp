@@ -40,7 +40,7 @@ std::string power_text(const Power& power) {
   for (const Component which : kComponents) {
     if (power.component(which) != nullptr) clocked.emplace_back(name_of(which));
   }
-  return fmt::format("{:g} W at most, {:.0f} W idle; components with a clock: {}", power.cap_w, power.idle_w(),
+  return fmt::format("at most {:g} W, {:.0f} W idle; components with a clock: {}", power.cap_w, power.idle_w(),
                      clocked.empty() ? "none" : join(clocked, " "));
 }
 
@@ -140,25 +140,25 @@ std::string model_summary(const Model& model) {
   std::string text = fmt::format("{}: {} model, from {}\n\n", model.name, model.family, model.file);
   text += fmt::format("  {} parameters, {} active for a token; {:.3g} GB of weights in {}\n", amount(counts.total),
                       amount(counts.active), static_cast<double>(weight_bytes(model).value) * 1e-9, model.weights.name);
-  text += fmt::format("  {} bytes of KV cache per token in bf16, all layers together\n",
+  text += fmt::format("  {} bytes of KV cache per token in bf16, over all layers\n",
                       kv_bytes_per_token(model, Bytes{2}).value);
   text += fmt::format("  {} layers of hidden size {}, vocabulary {}{}, context {}\n", model.layers.size(), model.hidden,
-                      model.vocabulary, model.tied ? " (embedding and last matrix are one)" : "", model.context);
+                      model.vocabulary, model.tied ? " (tied embeddings)" : "", model.context);
   text += attention.latent ? fmt::format("  latent attention: {} heads, ranks {} and {}\n", attention.heads,
                                          attention.latent->query_rank, attention.latent->kv_rank)
-                           : fmt::format("  attention: {} heads of {}, {} of keys and values\n", attention.heads,
+                           : fmt::format("  attention: {} heads of size {}, {} KV heads\n", attention.heads,
                                          attention.head_dim, attention.kv_heads);
   if (!model.experts) return text + fmt::format("  feed-forward: {}\n", model.intermediate);
   const Experts& experts = *model.experts;
-  return text + fmt::format("  feed-forward: {} experts of {}, {} per token{}; {} dense layers of {}\n", experts.count,
-                            experts.intermediate, experts.per_token,
+  return text + fmt::format("  feed-forward: {} experts of size {}, {} per token{}; {} dense layers of size {}\n",
+                            experts.count, experts.intermediate, experts.per_token,
                             experts.shared > 0 ? fmt::format(" and {} shared", experts.shared) : "",
                             model.layers.size() - model.layers_with_experts(), model.intermediate);
 }
 
 constexpr Example kShowExamples[] = {
-    {"cortado show machine mi300x-8", "every value with its source and how sure it is"},
-    {"cortado show model llama-3.1-70b", "parameters, weights and KV cache; or of a config.json of your own"},
+    {"cortado show machine mi300x-8", "every value with its source and confidence"},
+    {"cortado show model llama-3.1-70b", "parameters, weights and KV cache; also works with your own config.json"},
     {"cortado plan all-gather --bytes 1KiB --ranks 2 | cortado show program -", "a program, command by command"}};
 
 Result<Exit> run_show(const Arguments& arguments, Console& console) {

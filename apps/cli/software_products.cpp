@@ -47,10 +47,10 @@ std::optional<std::string> software_products_warning(const Program& program, std
   const double seconds = all / flops_per_second;
   if (seconds <= kPatience) return {};
   return fmt::format(
-      "{} of GEMMs will run in software on this computer: {} at the {}/s measured here{}; --on sim predicts "
-      "the time on GPUs in seconds",
+      "{} of GEMMs will run in software on this computer: {} at the {}/s measured here{}; --on sim predicts the time "
+      "on GPUs within seconds",
       flop_text(all), rough_duration(seconds), flop_text(flops_per_second),
-      iterations > 1 ? "; --iters 1 is the shortest" : "");
+      iterations > 1 ? "; --iters 1 takes least time" : "");
 }
 
 }  // namespace cortado::cli

@@ -23,7 +23,7 @@ inline auto show_progress(Console& console, const char* stage = "predicting") {
 inline Exit study_failure(Console& console, const Failure& failure) {
   console.clear_progress();
   if (!interrupted()) return console.failure(failure);
-  console.talk("interrupted before all was done: there is nothing to show");
+  console.talk("interrupted before it was finished: there is nothing to show");
   return Exit::interrupted;
 }
 

@@ -28,11 +28,11 @@ namespace {
 
 constexpr Example kSweepExamples[] = {
     {"cortado sweep ficco --dry-run", "check a sweep, count its points, and estimate time and size"},
-    {"cortado sweep engines-small -o engines.db", "do it, or go on with it"},
+    {"cortado sweep engines-small -o engines.db", "run it, or resume it"},
     {"cortado sweep show engines.db --best --group-by links.rate_GBps,dma.engines --html engines.html",
      "the best variant by link rate and engines, as a table and as a heat map"},
-    {"cortado sweep show engines.db --where 'sizes = 1024' --csv small.csv", "some rows, also for a spreadsheet"},
-    {"cortado sweep --status engines.db", "how far it is, from another shell"}};
+    {"cortado sweep show engines.db --where 'sizes = 1024' --csv small.csv", "some of the rows, also as CSV"},
+    {"cortado sweep --status engines.db", "check its progress, from another shell"}};
 
 constexpr std::string_view kShow = "show";
 /// Rows of a table on a terminal.
@@ -59,9 +59,9 @@ Result<Exit> dry_run(const sweep::Spec& spec, const sweep::Question& question, s
   const std::size_t axes = spec.axes().size();
   console.out(fmt::format("{} of cortado {} over {} {}\n", counted(points, "point"), question.name(), axes,
                           axes == 1 ? "axis" : "axes"));
-  console.out(fmt::format("about {} on {} and {} of results, as {} of them {}{}\n",
+  console.out(fmt::format("about {} on {} and {} of results, estimated from {} of the points{}\n",
                           duration(all * sample.seconds / threads), counted(threads, "thread"),
-                          size_text(all * sample.bytes), sample.points, sample.points == 1 ? "says" : "say",
+                          size_text(all * sample.bytes), sample.points,
                           sample.failed > 0 ? fmt::format("; {} of them failed", sample.failed) : ""));
   return Exit::ok;
 }
@@ -84,7 +84,7 @@ Result<Exit> lead(const Arguments& arguments, Console& console, sweep::Ranks* ra
   const std::uint32_t threads = threads_of(arguments);
   if (arguments.given("--dry-run")) return dry_run(spec, *question, points, threads, console);
   if (!arguments.given("--output")) {
-    return fail("usage.output", "where do the results go?", "give -o results.db, or --dry-run");
+    return fail("usage.output", "no output database given", "pass -o results.db, or --dry-run");
   }
   const std::string output = arguments.text("--output");
   CORTADO_RETURN_IF_ERROR(check_output_path(output, {arguments.text("what")}));
@@ -93,7 +93,7 @@ Result<Exit> lead(const Arguments& arguments, Console& console, sweep::Ranks* ra
                                                                    .retry = arguments.given("--retry")}));
   watch_for_interrupt();
   const auto show = [&](const sweep::Progress& progress) {
-    console.progress(fmt::format("{} of {} points, {:.1f} a second, {} failed, {} left", progress.counts.done,
+    console.progress(fmt::format("{} of {} points, {:.1f} per second, {} failed, {} left", progress.counts.done,
                                  progress.counts.all(), progress.points_per_second, progress.counts.failed,
                                  duration(progress.seconds_left)));
     return !interrupted();
@@ -107,7 +107,7 @@ Result<Exit> lead(const Arguments& arguments, Console& console, sweep::Ranks* ra
   console.talk(fmt::format("{} of {} points done, {} failed; see cortado sweep show {}", counts.done, counts.all(),
                            counts.failed, output));
   if (!*all) {
-    console.talk("interrupted: the same command goes on");
+    console.talk("interrupted: run the same command again to resume");
     return Exit::interrupted;
   }
   return counts.failed > 0 ? Exit::failed : Exit::ok;
@@ -142,8 +142,8 @@ Result<Exit> show_database(const Arguments& arguments, Console& console) {
   const std::size_t most = limit ? static_cast<std::size_t>(*limit) : table.json() ? SIZE_MAX : kRowsOfText;
   report::Table& rows = document.tables.front();
   if (rows.rows.size() > most) {
-    document.notes.push_back(
-        fmt::format("{} rows more: --limit {}, --csv or --json has them", rows.rows.size() - most, rows.rows.size()));
+    document.notes.push_back(fmt::format("{} more rows: use --limit {}, --csv or --json to see them",
+                                         rows.rows.size() - most, rows.rows.size()));
     rows.rows.resize(most);
   }
   console.out(table.json() ? report::to_json(document) : report::to_text(document, table.text()));
@@ -158,7 +158,7 @@ Result<Exit> run_sweep_command(const Arguments& arguments, Console& console) {
     return Exit::ok;
   }
   if (!arguments.given("what")) {
-    return fail("usage.argument", "which sweep?", "give a .toml file, or show and a database");
+    return fail("usage.argument", "no sweep given", "name a .toml file, or use show and a database");
   }
   const bool shows = arguments.text("what") == kShow;
   CORTADO_RETURN_IF_ERROR(arguments.check({shows ? "showing" : "sweeping"}));
@@ -168,8 +168,8 @@ Result<Exit> run_sweep_command(const Arguments& arguments, Console& console) {
 }  // namespace
 
 Subcommand sweep_command() {
-  return {"sweep", "Ask the same question at every point of a design space, into a database", kSweepExamples,
-          run_sweep_command};
+  return {"sweep", "Run the same command at every point of a design space, and store the results in a database",
+          kSweepExamples, run_sweep_command};
 }
 
 }  // namespace cortado::cli

@@ -33,7 +33,7 @@ Result<Arguments> arguments_of(const SweptCommand& swept, const std::vector<swee
     if (given == parameters.end() || given->text.empty()) {  // "": not given at this point
       if (flag->is_argument() && !flag->is_optional()) {
         return fail("usage.argument", fmt::format("{} is required", parameter_of(swept, *flag)),
-                    fmt::format("give it in [fixed] or [axes]; see cortado {} --help", swept.command));
+                    fmt::format("set it in [fixed] or [axes]; see cortado {} --help", swept.command));
       }
       continue;
     }
@@ -42,7 +42,7 @@ Result<Arguments> arguments_of(const SweptCommand& swept, const std::vector<swee
     } else if (given->text == "true") {
       CORTADO_RETURN_IF_ERROR(arguments.set(*flag, {}));
     } else if (given->text != "false") {
-      return fail("usage.value", fmt::format("{} does not take {}", given->name, given->text), "give true or false");
+      return fail("usage.value", fmt::format("{} cannot be {}", given->name, given->text), "use true or false");
     }
   }
   return arguments;
@@ -110,7 +110,7 @@ std::vector<std::string> question_names() {
 Result<std::unique_ptr<sweep::Question>> find_question(const std::string& name) {
   const auto found = std::ranges::find(swept_commands(), name, &SweptCommand::command);
   if (found != swept_commands().end()) return std::make_unique<CommandQuestion>(*found);
-  return fail("sweep.question", fmt::format("a sweep cannot ask \"{}\"", name),
+  return fail("sweep.question", fmt::format("a sweep cannot run \"{}\"", name),
               suggestion(name, question_names(), "questions: "));
 }
 

@@ -30,7 +30,7 @@ Status parse_injection(const std::string& text, std::uint32_t gpus, const Machin
   if (!gpu || !engine || *gpu > kMaxId || *engine > kMaxId) return bad("the engine is not GPU.ENGINE, e.g. 0.14");
   const RankId rank{static_cast<std::uint32_t>(*gpu)};
   const EngineId id{static_cast<std::uint32_t>(*engine)};
-  if (*gpu >= gpus) return bad(fmt::format("there are GPUs 0 to {} only", gpus - 1));
+  if (*gpu >= gpus) return bad(fmt::format("the only GPUs are 0 to {}", gpus - 1));
   if (machine.engine(id) == nullptr) return bad(fmt::format("{} has no engine {}", machine.name, *engine));
 
   std::vector<std::uint64_t> counts;
@@ -53,7 +53,7 @@ Status parse_injection(const std::string& text, std::uint32_t gpus, const Machin
     faults.lost_interrupts.push_back({rank, id, nth});
   } else if (slow) {
     constexpr std::uint64_t kMostTimes = 1'000'000;
-    if (nth < 1 || nth > kMostTimes) return bad(fmt::format("an engine can be 1 to {} times as slow", kMostTimes));
+    if (nth < 1 || nth > kMostTimes) return bad(fmt::format("the slowdown must be 1 to {} times", kMostTimes));
     faults.slow_engines.push_back({rank, id, nth});
   } else if (delay) {
     faults.delayed_signals.push_back({rank, id, nth, counts[1]});

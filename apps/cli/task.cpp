@@ -59,8 +59,9 @@ Result<TaskKind> task_kind(const Arguments& arguments) {
   if (find_collective(what)) return TaskKind::alone;
   std::error_code ignored;
   if (what == "-" || std::filesystem::exists(what, ignored)) return TaskKind::file;
-  return fail("usage.what", fmt::format("'{}' is neither a collective nor a file", what),
-              did_you_mean(what, {Collective::kNames.begin(), Collective::kNames.end()}, "cortado list collectives"));
+  return fail(
+      "usage.what", fmt::format("'{}' is neither a collective nor a file", what),
+      did_you_mean(what, {Collective::kNames.begin(), Collective::kNames.end()}, "see cortado list collectives"));
 }
 
 Outcome<Task> load_task(const Arguments& arguments, TaskKind kind, Console& console) {

@@ -40,12 +40,12 @@ std::string verify_text(const CheckedProgram& verified, const VerifyOptions& opt
   std::string text = fmt::format("{} {} on {}\n", program.name,
                                  skipped.empty() ? "is proved correct" : "passes the rules that were checked",
                                  verified.machine().name);
-  text += fmt::format("  {} ranks, {} queues, {} commands; {} iterations in a row checked together\n", program.ranks,
+  text += fmt::format("  {} ranks, {} queues, {} commands; {} consecutive iterations checked together\n", program.ranks,
                       program.queues.size(), command_count(program), kCheckedIterations);
   if (const auto coverage = output_coverage(verified)) {
     text += fmt::format(
         "  the contract covers {} of {} output bytes{}\n", coverage->covered.value, coverage->whole.value,
-        coverage->covered == coverage->whole ? "" : "; it says nothing of the others, which are in inout buffers");
+        coverage->covered == coverage->whole ? "" : "; it says nothing about the others, which are in inout buffers");
   }
   TextTable table({"rule", "proved"});
   for (const RuleInfo& rule : verify_rules()) {

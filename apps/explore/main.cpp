@@ -18,7 +18,7 @@ cortado::Status run(const char* text) {
   using namespace cortado;
   const auto port = parse_number<std::uint64_t>(text);
   if (!port || *port > std::numeric_limits<std::uint16_t>::max()) {
-    return fail("explore.port", fmt::format("'{}' is not a port", text), "give a number from 0 to 65535");
+    return fail("explore.port", fmt::format("'{}' is not a port", text), "use a number from 0 to 65535");
   }
   CORTADO_ASSIGN_OR_RETURN(const explore::Page page, explore::read_bundle(explore::linked_bundle()));
   explore::PageServer server(page);

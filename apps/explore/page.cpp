@@ -16,7 +16,7 @@ Result<Page> read_bundle(std::string_view bundle) {
     const std::vector<std::string> head = split(std::string(bundle.substr(0, end)), ' ');
     const auto bytes = head.size() == 3 ? parse_number<std::uint64_t>(head[2]) : std::nullopt;
     if (end == std::string_view::npos || !bytes || *bytes > bundle.size() - end - 1) {
-      return fail("explore.page", "the page inside this program is damaged", "build it again: tools/build_web");
+      return fail("explore.page", "the page inside this program is damaged", "rebuild it: tools/build_web");
     }
     const std::string_view type = bundle.substr(head[0].size() + 1, head[1].size());
     page[head[0]] = {type, bundle.substr(end + 1, static_cast<std::size_t>(*bytes))};

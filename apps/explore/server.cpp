@@ -87,8 +87,8 @@ Result<std::uint16_t> PageServer::listen(std::uint16_t port) {
   const int bound =
       port == 0 ? impl_->server.bind_to_any_port(kLoopback) : (impl_->server.bind_to_port(kLoopback, port) ? port : -1);
   if (bound <= 0) {
-    return fail("explore.port", fmt::format("port {} of {} cannot be taken", port, kLoopback),
-                "give another one with --port; 0 takes any free one");
+    return fail("explore.port", fmt::format("port {} of {} is not available", port, kLoopback),
+                "use another one with --port; 0 picks any free port");
   }
   impl_->port = static_cast<std::uint16_t>(bound);
   return impl_->port;

@@ -109,7 +109,7 @@ class CompPow {
 
   report::Table changes() const {
     report::Table table =
-        report::own_table("changes", "Time and energy against no policy, %", {{"scenario"}, {"what"}});
+        report::own_table("changes", "Time and energy relative to no policy, %", {{"scenario"}, {"what"}});
     for (const std::string_view policy : kManaged) {
       table.columns.push_back(report::OwnColumn{std::string(policy) + " time", 1});
       table.columns.push_back(report::OwnColumn{std::string(policy) + " energy", 1});
@@ -130,7 +130,7 @@ class CompPow {
 
   report::Table draws() const {
     report::Table table = report::own_table(
-        "draws", "Without a policy: mean watts of a GPU by component, and the clock of the compute dies",
+        "draws", "Without a policy: mean watts per GPU by component, and the clock of the compute dies",
         {{"scenario"}, {"what"}, {"time us", 1}, {"W"}});
     for (const std::string_view component : kComponentNames)
       table.columns.push_back(report::OwnColumn{std::string(component)});

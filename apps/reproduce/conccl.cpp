@@ -242,7 +242,7 @@ class Conccl {
 
   report::Table products() const {
     report::Table table =
-        report::own_table("products", "GEMMs alone on fewer compute units: time in us, and longer by %",
+        report::own_table("products", "GEMMs alone on fewer compute units: time in us, and increase in %",
                           {{"GEMM"}, {"bound by"}, {"us", 1}});
     for (const std::uint32_t fewer : kFewerUnits) {
       if (fewer > 0) table.columns.push_back(report::OwnColumn{fmt::format("{} fewer", fewer), 1});

@@ -127,8 +127,7 @@ report::Table inference_table(const std::vector<InferenceGain>& gains) {
   for (const InferenceColumn& column : kInferenceColumns) columns.push_back({column.head, 2});
   report::Table table = report::own_table(
       "inference",
-      "Fetching KV blocks by b2b: gains over a call for each fragment, over batch calls, and over recomputing",
-      columns);
+      "Fetching KV blocks with b2b: gains over one call per fragment, over batch calls, and over recomputing", columns);
   for (const InferenceGain& gain : gains) {
     report::Row row{gain.model, gain.tp, gain.context, 100 * gain.hit_rate};
     for (const InferenceColumn& column : kInferenceColumns) row.emplace_back(column.value(gain));

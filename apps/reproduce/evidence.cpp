@@ -61,7 +61,7 @@ Result<std::optional<std::string>> line_of(const published::ProductList& list, c
     text = fmt::format("{} is {:+.0f} % off", to_string(shape), 100 * error);
   }
   if (nearest > kNear) return std::optional<std::string>{};
-  return std::optional(fmt::format("known error: {}, {}: {:.0f} % on the average of {} measured; the nearest, {} ({})",
+  return std::optional(fmt::format("known error: {}, {}: {:.0f} % on average over {} measured; the nearest, {} ({})",
                                    list.title, list.dtype, 100 * sum / static_cast<double>(list.points.size()),
                                    list.points.size(), text, list.source.text));
 }
@@ -98,7 +98,7 @@ Result<std::vector<std::string>> gemm_evidence(const GemmShape& gemm, const Mach
     if (line) lines.push_back(*line);
   }
   if (lines.empty()) {
-    lines.push_back(fmt::format("known error: none, no GEMM of {} near this shape was measured on {}",
+    lines.push_back(fmt::format("known error: none; no GEMM of {} near this shape was measured on {}",
                                 to_string(gemm.dtype), machine.name));
   }
   return lines;

@@ -95,16 +95,17 @@ struct ModelOfTokens {
 
 /// What a cached token takes on MI300X by strategy, beside computing it: who wins.
 Outcome<report::Table> token_costs(const Machine& machine, std::uint32_t threads) {
-  report::Table table = report::own_table("token costs", "MI300X: us for one token's KV, of a prompt of 2048 tokens",
-                                          {{"model"},
-                                           {"tp", 0},
-                                           {"recompute", 2},
-                                           {"loop", 2},
-                                           {"batch", 2},
-                                           {"b2b", 2},
-                                           {"loop cross-layer", 2},
-                                           {"b2b cross-layer", 2},
-                                           {"link", 2}});
+  report::Table table =
+      report::own_table("token costs", "MI300X: us for the KV of one token, in a prompt of 2048 tokens",
+                        {{"model"},
+                         {"tp", 0},
+                         {"recompute", 2},
+                         {"loop", 2},
+                         {"batch", 2},
+                         {"b2b", 2},
+                         {"loop cross-layer", 2},
+                         {"b2b cross-layer", 2},
+                         {"link", 2}});
   constexpr std::uint64_t kPrompt = 2048;
   constexpr double kBlockTokens = 16;
   ModelStudy study(machine);

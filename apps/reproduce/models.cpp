@@ -174,7 +174,7 @@ Outcome<report::Reproduction> reproduce_models(const published::Publication& pub
     }
     ours.figures.push_back({figure, *value});
     if (options.progress && !options.progress(++done, steps->size())) {
-      return fail_at(Stage::run, {"reproduce.interrupted", "interrupted before all was simulated", ""});
+      return fail_at(Stage::run, {"reproduce.interrupted", "interrupted before it was finished", ""});
     }
   }
   return ours;

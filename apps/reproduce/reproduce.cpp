@@ -55,8 +55,8 @@ Result<std::string> machines_of_rows(const std::set<std::string>& names, const s
                                      const Machine& given) {
   std::string all = fmt::format("{}", fmt::join(names, ", "));
   if (names.contains(given.name)) return all;
-  return fail("reproduce.machine", fmt::format("nothing of {} was measured on {}", publication, given.name),
-              fmt::format("leave --machine out, or give a file for one of {}", all));
+  return fail("reproduce.machine", fmt::format("no result of {} was measured on {}", publication, given.name),
+              fmt::format("drop --machine, or use a file for one of {}", all));
 }
 
 Outcome<void> run_all(std::size_t count, const ReproduceOptions& options,
@@ -68,7 +68,7 @@ Outcome<void> run_all(std::size_t count, const ReproduceOptions& options,
   for (const Outcome<void>& result : results) {
     if (!result) return result;
   }
-  if (!done) return fail_at(Stage::run, {"reproduce.interrupted", "interrupted before all was simulated", ""});
+  if (!done) return fail_at(Stage::run, {"reproduce.interrupted", "interrupted before it was finished", ""});
   return {};
 }
 

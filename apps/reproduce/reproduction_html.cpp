@@ -40,7 +40,7 @@ Table points_of(const ReproducedTable& table) {
 Document reproduction_page(const Reproduction& one) {
   Document page{.schema = "cortado.reproduction",
                 .title = one.title,
-                .about = {fmt::format("published numbers beside ours, simulated on {}", one.machine),
+                .about = {fmt::format("published numbers next to ours, simulated on {}", one.machine),
                           fmt::format("source: {}", one.source)},
                 .facts = reproduction_document(one).facts};
   if (!one.figures.empty()) {
@@ -50,8 +50,8 @@ Document reproduction_page(const Reproduction& one) {
     page.tables.back().charts = {{.title = "Errors of single numbers",
                                   .values = {"error"},
                                   .labels = {"figure"},
-                                  .about = "Ours against the published number: % of it, or points where it is a share "
-                                           "itself. To the right: ours is larger."}};
+                                  .about = "Ours relative to the published number: in % of it, or in points if it is a "
+                                           "share itself. To the right: ours is larger."}};
   }
   for (const ReproducedTable& table : one.tables) page.tables.push_back(points_of(table));
   page.tables.insert(page.tables.end(), one.own.begin(), one.own.end());

@@ -21,10 +21,10 @@ Table published_tables(const std::vector<ReproducedTable>& tables) {
         [](const T& table) { return to_string(table.published.errors); }},
        {{.key = "mean_error", .meaning = "absolute, over all points"}, &T::mean_error},
        {{.key = "worst_error", .meaning = "absolute"}, &T::worst_error},
-       {{.key = "goal_mean", .meaning = "that was set; null if none"},
+       {{.key = "goal_mean", .meaning = "goal that was set; null if none"},
         [](const T& table) { return table.published.goal_mean; }},
        {{.key = "goal_worst", .meaning = "the same"}, [](const T& table) { return table.published.goal_worst; }},
-       {{.key = "reached", .meaning = "both goals; null without one"},
+       {{.key = "reached", .meaning = "both goals are met; null without one"},
         [](const T& table) { return reached(table.goal()); }}},
       tables);
 }
@@ -33,13 +33,13 @@ Table published_figures(const std::vector<ReproducedFigure>& figures) {
   using F = ReproducedFigure;
   return table_of<F>(
       "figures", "published single numbers",
-      {{{.key = "name", .meaning = "of the number"}, [](const F& figure) { return figure.published.name; }},
-       {{.key = "title", .meaning = "one line"}, [](const F& figure) { return figure.published.title; }},
+      {{{.key = "name", .meaning = "name of the number"}, [](const F& figure) { return figure.published.name; }},
+       {{.key = "title", .meaning = "in one line"}, [](const F& figure) { return figure.published.title; }},
        {{.key = "errors", .meaning = "as in `tables`"},
         [](const F& figure) { return to_string(figure.published.errors); }},
        {{.key = "goal_pct", .meaning = "greatest error; null if none"},
         [](const F& figure) { return figure.published.goal; }},
-       {{.key = "reached", .meaning = "the goal; null without one"},
+       {{.key = "reached", .meaning = "the goal is met; null without one"},
         [](const F& figure) { return reached(figure.goal()); }}},
       figures);
 }
@@ -51,7 +51,7 @@ Table published_rows(const Reproduction& reproduction) {
       {{{.key = "item", .meaning = "what it is"}, &R::item},
        {{.key = "published", .meaning = "the published number"}, &R::published},
        {{.key = "ours", .meaning = "the simulated one"}, &R::ours},
-       {{.key = "error_pct", .meaning = "of ours in percent, of shares in points; positive where ours is larger"},
+       {{.key = "error_pct", .meaning = "error of ours in percent, or of shares in points; positive if ours is larger"},
         &R::error},
        {{.key = "used_for", .meaning = "`calibration` or `validation`"},
         [](const R& row) { return published::to_string(row.used_for); }}},
@@ -61,10 +61,10 @@ Table published_rows(const Reproduction& reproduction) {
 /// Their rows are added as JSON: every table has columns of its own.
 Table own_tables(const Reproduction& reproduction) {
   return table_of<Table>(
-      "own", "tables of ours beside which nothing was published",
-      {{{.key = "name", .meaning = "of the table"}, &Table::key},
-       {{.key = "title", .meaning = "one line"}, &Table::title},
-       {{.key = "rows", .meaning = "list; keys are the heads of the columns"}, [](const Table&) { return Cell(); }}},
+      "own", "our tables for which nothing was published",
+      {{{.key = "name", .meaning = "name of the table"}, &Table::key},
+       {{.key = "title", .meaning = "in one line"}, &Table::title},
+       {{.key = "rows", .meaning = "list; keys are the column headings"}, [](const Table&) { return Cell(); }}},
       reproduction.own);
 }
 
@@ -72,11 +72,11 @@ Table own_tables(const Reproduction& reproduction) {
 
 Document reproduction_document(const Reproduction& one) {
   Document document{.schema = "cortado.reproduction"};
-  document.facts = {{"name", one.name, "as `cortado reproduce` takes it"},
-                    {"title", one.title, "of the paper"},
+  document.facts = {{"name", one.name, "name to use with `cortado reproduce`"},
+                    {"title", one.title, "title of the paper"},
                     {"source", one.source, "where to find it"},
-                    {"machine", one.machine, "on which ours was simulated"},
-                    {"reached", reached(one.goal()), "all goals; null without one"}};
+                    {"machine", one.machine, "machine that ours was simulated on"},
+                    {"reached", reached(one.goal()), "all goals are met; null without one"}};
   document.tables = {published_tables(one.tables), published_figures(one.figures), published_rows(one),
                      own_tables(one)};
   return document;

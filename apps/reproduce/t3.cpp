@@ -55,8 +55,8 @@ class T3 {
   Result<const Machine*> machine_for(std::uint32_t tp) {
     if (machine_.name != publication_.machine) {
       if (machine_.gpus >= tp) return &machine_;
-      return fail("reproduce.machine", fmt::format("{} has {} GPUs, T3 needs {}", machine_.name, machine_.gpus, tp),
-                  "leave --machine out, or give one with 32 GPUs");
+      return fail("reproduce.machine", fmt::format("{} has {} GPUs, but T3 needs {}", machine_.name, machine_.gpus, tp),
+                  "drop --machine, or use one with 32 GPUs");
     }
     const auto known = machines_.find(tp);
     if (known != machines_.end()) return &known->second;
@@ -259,11 +259,11 @@ class T3 {
   }
 
   report::Table sublayers() const {
-    report::Table table = report::own_table(
-        "sub-layers",
-        "Every sub-layer: times in us, sequential with the all-gather behind; gains over sequential and DRAM "
-        "traffic of T3 in %",
-        {{"model"}, {"tp"}, {"sub-layer"}, {"GEMM"}, {"reduce-scatter"}, {"serial"}});
+    report::Table table =
+        report::own_table("sub-layers",
+                          "Every sub-layer: times in us, sequential including the all-gather that follows; gains over "
+                          "sequential and DRAM traffic of T3 in %",
+                          {{"model"}, {"tp"}, {"sub-layer"}, {"GEMM"}, {"reduce-scatter"}, {"serial"}});
     const std::array ways{"ideal", "ideal-rs+nmc", "t3", "t3-mca"};
     for (const char* way : ways) table.columns.push_back(report::OwnColumn{way, 1});
     table.columns.push_back(report::OwnColumn{"traffic", 1});

@@ -68,11 +68,10 @@ bool is_tensor(const py::handle& object) {
 Memory memory_of_tensor(const py::handle& object) {
   const Tensor tensor(object);
   if (tensor->device_type != kProcessor && tensor->device_type != kPinnedMemory) {
-    raise({"runtime.arguments", "the tensor is not in memory of the processor", "copy it there first: tensor.cpu()"});
+    raise({"runtime.arguments", "the tensor is not in CPU memory", "copy it there first: tensor.cpu()"});
   }
   if (!tensor.contiguous()) {
-    raise({"runtime.arguments", "the elements of the tensor do not stand one behind another",
-           "give tensor.contiguous()"});
+    raise({"runtime.arguments", "the tensor is not contiguous", "pass tensor.contiguous()"});
   }
   return {static_cast<std::byte*>(tensor->data) + tensor->byte_offset,
           tensor.elements() * tensor->bits * tensor->lanes / 8};

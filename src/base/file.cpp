@@ -123,7 +123,7 @@ Result<std::string> followed(const std::string& path) {
   }
   fs::path target = path;
   for (int links = 0; fs::is_symlink(target, error); ++links) {
-    if (links == kMostLinks) return fail(file_error("open", path, ELOOP, "the link leads back to itself"));
+    if (links == kMostLinks) return fail(file_error("open", path, ELOOP, "the link points back to itself"));
     const fs::path next = fs::read_symlink(target, error);
     if (error) return fail(file_error("readlink", path, error.value()));
     target = target.parent_path() / next;  // `next` alone, if it is absolute
@@ -140,12 +140,12 @@ Result<std::string> read_file(const std::string& path, const SizeLimit& limit) {
   while (true) {
     const ssize_t count = ::read(file.get(), chunk, sizeof chunk);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return fail(file_error("read", path, errno, errno == EISDIR ? "give a file, not a folder" : ""));
+    if (count < 0) return fail(file_error("read", path, errno, errno == EISDIR ? "use a file, not a folder" : ""));
     if (count == 0) return content;
     if (content.size() + static_cast<std::size_t>(count) > limit.bytes.value) {
       Diagnostic diagnostic{"file.size",
                             fmt::format("larger than {}, the limit for {}", format_bytes(limit.bytes), limit.what),
-                            "is it the right file?"};
+                            "check that it is the right file"};
       diagnostic.place.file = path;
       return fail(std::move(diagnostic));
     }
@@ -163,7 +163,7 @@ Status write_file(const std::string& given_path, std::string_view content) {
 #if CORTADO_HOSTED
   std::string temporary = path + ".XXXXXX";
   Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (file.get() < 0) return fail(file_error("open", path, errno, "is the folder there and writable?"));
+  if (file.get() < 0) return fail(file_error("open", path, errno, "check that the folder exists and is writable"));
   const Unfinished unfinished(temporary);
   const auto give_up = [&](Diagnostic diagnostic) {
     file.close();

@@ -32,7 +32,7 @@ class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
 
   bool key(string_t& key) override {
     known_ = open_.back().known(key);
-    if (known_ && !rules_.repeated_keys) return refuse(fmt::format("the key \"{}\" stands twice in one object", key));
+    if (known_ && !rules_.repeated_keys) return refuse(fmt::format("the key \"{}\" appears twice in one object", key));
     key_ = std::move(key);
     return true;
   }
@@ -84,7 +84,7 @@ class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
 
   bool open(Json container) {
     if (open_.size() == rules_.most_nesting) {
-      return refuse(fmt::format("the text nests deeper than {}", rules_.most_nesting));
+      return refuse(fmt::format("the text is nested deeper than {}", rules_.most_nesting));
     }
     open_.push_back({insert(std::move(container))});
     return true;

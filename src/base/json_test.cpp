@@ -44,8 +44,8 @@ TEST(JsonValueTest, KeysKeepTheirOrderAndTheLastValueCounts) {
 
 TEST(JsonValueTest, RefusesRepeatedKeysAndDeepNestingWhereTheRulesSaySo) {
   const JsonRules strict{.most_nesting = 2, .repeated_keys = false};
-  EXPECT_EQ(Json::parse(R"({"a":1,"a":2})", strict).error().message, "the key \"a\" stands twice in one object");
-  EXPECT_EQ(Json::parse("[[[]]]", strict).error().message, "the text nests deeper than 2");
+  EXPECT_EQ(Json::parse(R"({"a":1,"a":2})", strict).error().message, "the key \"a\" appears twice in one object");
+  EXPECT_EQ(Json::parse("[[[]]]", strict).error().message, "the text is nested deeper than 2");
   EXPECT_TRUE(Json::parse("[[1]]", strict));
   std::string many = "{";
   for (int i = 0; i < 100; ++i) many += fmt::format("\"{}\":0,", i);

@@ -74,7 +74,7 @@ Result<toml::table> parse_toml(std::string_view text, const std::string& file, c
   diagnostic.place.file = file;
   if (const auto line = KeyScan(text).run()) {
     diagnostic.message = fmt::format("a key has more than {} parts", kMostKeyParts);
-    diagnostic.hint = "write fewer dots; no key of this file needs that many";
+    diagnostic.hint = "use fewer dots; no key of this file needs that many";
     diagnostic.place.line = *line;
     return fail(std::move(diagnostic));
   }

@@ -46,7 +46,7 @@ class PipeEnd {
 
 Unexpected<Diagnostic> no_start(const std::string& path, const char* call, int error) {
   return fail("process.start", fmt::format("{} cannot be started: {}: {}", path, call, std::strerror(error)),
-              error == EACCES ? "make it executable: chmod +x" : "give the path of an executable file");
+              error == EACCES ? "make it executable: chmod +x" : "use the path of an executable file");
 }
 
 std::string last_line(std::string text) {
@@ -75,8 +75,8 @@ class Process {
     ::waitpid(id_, &status, 0);
     id_ = -1;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::move(output_);
-    const std::string how = WIFEXITED(status) ? fmt::format("ended with exit code {}", WEXITSTATUS(status))
-                                              : fmt::format("was ended by signal {}", WTERMSIG(status));
+    const std::string how = WIFEXITED(status) ? fmt::format("exited with code {}", WEXITSTATUS(status))
+                                              : fmt::format("was killed by signal {}", WTERMSIG(status));
     const std::string said = last_line(errors_);
     return fail("process.exit", fmt::format("{} {}{}{}", path_, how, said.empty() ? "" : ": ", said),
                 "it must read a request and print a program; run it by hand to see what it says");
@@ -121,8 +121,8 @@ class Process {
     while (out_.get() >= 0 || err_.get() >= 0) {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
       if (left.count() <= 0) {
-        return fail("process.time", fmt::format("{} did not end within {} s", path_, limits_.time.count() / 1000),
-                    "make it faster, or ask for less");
+        return fail("process.time", fmt::format("{} did not finish within {} s", path_, limits_.time.count() / 1000),
+                    "make it faster, or use a smaller request");
       }
       std::array<pollfd, 3> files{{{in_.get(), POLLOUT, 0}, {out_.get(), POLLIN, 0}, {err_.get(), POLLIN, 0}}};
       if (::poll(files.data(), files.size(), static_cast<int>(left.count())) < 0 && errno != EINTR) {
@@ -133,7 +133,7 @@ class Process {
       if (files[2].revents != 0) read_more(err_, errors_);
       if (output_.size() > limits_.output.value) {
         return fail("process.output", fmt::format("{} prints more than {} bytes", path_, limits_.output.value),
-                    "a program file has at most so many");
+                    "that is the largest size of a program file");
       }
       if (errors_.size() > 2 * kErrorBytes) errors_.erase(0, errors_.size() - kErrorBytes);
     }

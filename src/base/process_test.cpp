@@ -37,7 +37,7 @@ TEST_F(Process, FailuresSayWhatItSaid) {
   const auto failed = run("echo first >&2; echo no such collective >&2; exit 3");
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code, "process.exit");
-  EXPECT_THAT(failed.error().message, testing::HasSubstr("ended with exit code 3: no such collective"));
+  EXPECT_THAT(failed.error().message, testing::HasSubstr("exited with code 3: no such collective"));
   EXPECT_EQ(code("kill -9 $$"), "process.exit");
   EXPECT_EQ(run_process("/nowhere/planner", {}).error().code, "process.start");
 }

@@ -11,7 +11,7 @@ Diagnostic uncaught(const std::exception& exception) {
   if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) {
     return {"memory",
             "out of memory",
-            "use a machine with more memory, fewer ranks or a smaller program",
+            "use a computer with more memory, fewer ranks or a smaller program",
             {},
             About::environment};
   }

@@ -11,7 +11,7 @@ namespace uncaught_test {
 
 TEST(Uncaught, NoMemoryIsNoBug) {
   EXPECT_EQ(to_string(uncaught(std::bad_alloc())),
-            "memory: out of memory (hint: use a machine with more memory, fewer ranks or a smaller program)");
+            "memory: out of memory (hint: use a computer with more memory, fewer ranks or a smaller program)");
   EXPECT_EQ(uncaught(std::bad_alloc()).about, About::environment);
 }
 

@@ -21,8 +21,8 @@ Status check_dtype(const GemmShape& shape, const Machine& machine) {
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f8, DType::i8}) {
     if (matrix_timing(compute, dtype).flops_per_clock > 0) known.emplace_back(to_string(dtype));
   }
-  return fail("gemm.dtype", fmt::format("machine {} has no GEMMs of {}", machine.name, to_string(shape.dtype)),
-              "it has those of " + join(known));
+  return fail("gemm.dtype", fmt::format("machine {} has no GEMMs of type {}", machine.name, to_string(shape.dtype)),
+              "it has " + join(known));
 }
 
 /// C is as wide as A and B, or wider; GEMMs of integers have integer or rounded results.
@@ -33,20 +33,21 @@ Status check_result(const GemmShape& shape) {
   if (wide && (is_float(result) || whole)) return {};
   return fail("gemm.dtype",
               fmt::format("no library has a GEMM of {} with results of {}", to_string(shape.dtype), to_string(result)),
-              whole ? "give i32, bf16, f16, f32 or i8" : "give a floating-point type that is as wide or wider");
+              whole ? "use i32, bf16, f16, f32 or i8" : "use a floating-point type that is at least as wide");
 }
 
 Status check_scales(const GemmShape& shape, const Machine& machine) {
   constexpr std::uint32_t kMostBlock = 4096;
   if (shape.scale_block == 0) return {};
   if (size_of(shape.dtype).value != 1 || shape.scale_block > kMostBlock) {
-    return fail("gemm.scales",
-                fmt::format("scales of blocks of {} for elements of {}", shape.scale_block, to_string(shape.dtype)),
-                fmt::format("block scales are for f8 and i8, in blocks of 1 to {}, 128 as a rule", kMostBlock));
+    return fail(
+        "gemm.scales",
+        fmt::format("block scales of {} do not work for elements of {}", shape.scale_block, to_string(shape.dtype)),
+        fmt::format("block scales are for f8 and i8, in blocks of 1 to {}, usually 128", kMostBlock));
   }
   if (machine.timing->compute->block_scale_efficiency > 0) return {};
   return fail(About::machine, "gemm.scales",
-              fmt::format("machine {} does not say what block scales cost", machine.name),
+              fmt::format("machine {} does not describe the cost of block scales", machine.name),
               "add compute.block_scale_efficiency to its file (machines/README.md)");
 }
 
@@ -56,34 +57,35 @@ Status check_groups(const GemmShape& shape) {
   for (const RowGroup& group : shape.groups) {
     if (group.rows == 0 || group.count == 0 || group.rows > kLargestDimension || group.count > kLargestDimension) {
       return fail("gemm.shape", fmt::format("a group of {} x {} rows", group.count, group.rows),
-                  fmt::format("give 1 to {}", kLargestDimension));
+                  fmt::format("use 1 to {}", kLargestDimension));
     }
     rows += group.rows * group.count;
   }
   if (rows == shape.m) return {};
-  return fail("gemm.shape", fmt::format("groups of {} rows in a GEMM of {}", rows, shape.m), "make them add up");
+  return fail("gemm.shape", fmt::format("groups with {} rows in a GEMM with {} rows", rows, shape.m),
+              "make them add up");
 }
 
 Status check_memory(const GemmShape& shape, const Machine& machine, Bytes beside) {
   if (group_count(shape) > 1 && group_count(shape) > machine.memory_bytes.value / (shape.k * shape.n)) {
     return fail(About::machine, "gemm.memory",
-                fmt::format("{} has {} matrices B, more than the memory of a GPU of {} holds", to_string(shape),
+                fmt::format("{} has {} matrices B, more than fit in the memory of a GPU of {}", to_string(shape),
                             group_count(shape), machine.name),
-                "give fewer groups");
+                "use fewer groups");
   }
   const Bytes operands = operand_bytes(shape);
   if (operands.value <= machine.memory_bytes.value && beside.value <= machine.memory_bytes.value - operands.value) {
     return {};
   }
   const Bytes element = size_of(shape.dtype);
-  std::string what = fmt::format("the GEMM {} takes {} (A {}, B {}, C {})", to_string(shape), format_bytes(operands),
+  std::string what = fmt::format("the GEMM {} needs {} (A {}, B {}, C {})", to_string(shape), format_bytes(operands),
                                  format_bytes(element * (shape.m * shape.k)),
                                  format_bytes(element * (group_count(shape) * shape.k * shape.n)),
                                  format_bytes(size_of(result_type(shape)) * (shape.m * shape.n)));
-  if (beside.value > 0) what += fmt::format(" beside {} of the collective", format_bytes(beside));
+  if (beside.value > 0) what += fmt::format(" in addition to {} for the collective", format_bytes(beside));
   return fail(About::machine, "gemm.memory",
               fmt::format("{}, but a GPU of {} has {}", what, machine.name, format_bytes(machine.memory_bytes)),
-              "make a dimension smaller, as a split over the GPUs would");
+              "use a smaller dimension, for example by splitting the GEMM over the GPUs");
 }
 
 }  // namespace
@@ -98,14 +100,14 @@ Status check_dimensions(const GemmShape& shape, std::uint32_t gpus) {
                              Dimension{"N", shape.n, kLargestDimension}, Dimension{"K", shape.k, kLargestDimension}}) {
     if (d.extent > 0 && d.extent <= d.largest) continue;
     return fail("gemm.shape", fmt::format("{} of the GEMM {} is {}", d.name, to_string(shape), d.extent),
-                fmt::format("give 1 to {}", d.largest));
+                fmt::format("use 1 to {}", d.largest));
   }
   return {};
 }
 
 Status check_gemm(const GemmShape& shape, const Machine& machine, Bytes beside) {
   if (shape.dtype == DType::i8 || shape.result || shape.scale_block > 0 || !shape.groups.empty()) {
-    return fail("gemm.program", fmt::format("programs have no GEMMs of {}", to_string(shape)),
+    return fail("gemm.program", fmt::format("programs cannot contain the GEMM {}", to_string(shape)),
                 "use f32, f16, bf16 or f8 with a C of the same type; cortado bench gemm predicts the others alone");
   }
   return check_gemm_alone(shape, machine, beside);
@@ -115,7 +117,7 @@ Status check_gemm_alone(const GemmShape& shape, const Machine& machine, Bytes be
   CORTADO_RETURN_IF_ERROR(check_groups(shape));
   CORTADO_RETURN_IF_ERROR(check_dimensions(shape));
   if (!machine.timing || !machine.timing->compute) {
-    Diagnostic diagnostic{"gemm.compute", fmt::format("machine {} does not say what GEMMs cost", machine.name),
+    Diagnostic diagnostic{"gemm.compute", fmt::format("machine {} does not describe the cost of GEMMs", machine.name),
                           "add the section [compute] (machines/README.md), or choose a machine that has one"};
     diagnostic.place.file = machine.file;
     return fail(std::move(diagnostic));

@@ -66,7 +66,7 @@ TEST(CheckGemm, CountsWhatLiesBesideTheOperands) {
   EXPECT_TRUE(check_gemm(shape, machine, room));
   const Diagnostic beside = refusal(shape, machine, room + 1_B);
   EXPECT_EQ(beside.code, "gemm.memory");
-  EXPECT_THAT(beside.message, HasSubstr("of the collective"));
+  EXPECT_THAT(beside.message, HasSubstr("for the collective"));
   EXPECT_EQ(refusal(shape, machine, {~std::uint64_t{0}}).code, "gemm.memory");
 }
 

@@ -72,13 +72,13 @@ double gemm_watts(const GemmModel& model, const Machine& machine, std::uint32_t 
 std::string clock_text(const Machine& machine) {
   const bool described = machine.power && machine.power->xcd;
   if (!described || machine.clock == ClockMode::fixed) {
-    return fmt::format("clocks fixed: GEMMs have those of {} for their element type{}", machine.name,
-                       described ? "" : ", which says nothing of power");
+    return fmt::format("fixed clocks: GEMMs run at the clock that {} lists for their element type{}", machine.name,
+                       described ? "" : ", which does not describe power");
   }
-  std::string text =
-      fmt::format("clocks by power: GEMMs have the highest at which the board keeps to {:.0f} W", machine.power->cap_w);
+  std::string text = fmt::format("clocks by power: GEMMs run at the highest clock that keeps the board within {:.0f} W",
+                                 machine.power->cap_w);
   if (machine.power->burst_ms > 0) {
-    text += fmt::format(" over {:.0f} calls in a row, except for the first {:.0f} ms, which may draw more",
+    text += fmt::format(" over {:.0f} back-to-back calls, except for the first {:.0f} ms, which may draw more",
                         kCallsInARow, machine.power->burst_ms);
   }
   return text;

@@ -36,8 +36,8 @@ double flops(const AttentionShape& shape) {
 Status check_kernels(const Machine& machine) {
   if (machine.timing && machine.timing->compute && machine.timing->kernels) return {};
   return fail(About::machine, "model.machine",
-              fmt::format("{} does not say what the kernels of a model take", machine.name),
-              "give a machine whose file has [compute] and [kernels], such as mi300x-8");
+              fmt::format("{} does not describe the cost of the kernels of a model", machine.name),
+              "use a machine whose file has [compute] and [kernels], such as mi300x-8");
 }
 
 double attention_seconds(const AttentionShape& shape, const Machine& machine) {

@@ -35,8 +35,7 @@ Result<Json> parse_document(std::string_view text, const std::string& file) {
     diagnostic.message = "the text is empty";
   }
   const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos || text[first] != '{')
-    diagnostic.hint = "give a program as cortado plan writes it";
+  if (first == std::string_view::npos || text[first] != '{') diagnostic.hint = "use a program that cortado plan wrote";
   return fail(std::move(diagnostic));
 }
 

@@ -74,7 +74,7 @@ std::string shown(const Json& value) {
   if (value.is_array()) return "a list";
   constexpr std::size_t kLongest = 40;
   if (value.is_string() && value.text().size() > kLongest) {
-    return fmt::format("a text of {} bytes", value.text().size());
+    return fmt::format("a string of {} bytes", value.text().size());
   }
   return value.dump();
 }
@@ -125,7 +125,7 @@ class JsonReader {
     if (at.value.is_string()) {
       out = at.value.text();
     } else {
-      wrong_type(at, "a text");
+      wrong_type(at, "a string");
     }
   }
 
@@ -216,8 +216,8 @@ class ObjectReader {
     if (reader_.failed()) return;
     for (const auto& [key, value] : at_.value.members()) {
       if (std::find(asked_.begin(), asked_.end(), key) != asked_.end()) continue;
-      return reader_.refuse(Cursor{value, &at_, key}, "there is no such key here",
-                            did_you_mean(key, asked_, "keys here: " + join(asked_)));
+      return reader_.refuse(Cursor{value, &at_, key}, "unknown key",
+                            did_you_mean(key, asked_, "known keys: " + join(asked_)));
     }
     if (!missing_.empty()) reader_.refuse(Cursor{at_.value, &at_, missing_}, "the key is missing");
   }
@@ -323,7 +323,7 @@ Result<Program> parse_program(std::string_view text, const std::string& file) {
   object.finish();
   if (program.ranks > kMaxRanks) {
     reader.refuse(Cursor{document, &root, "ranks"}, fmt::format("is {}", program.ranks),
-                  fmt::format("a program has at most {} ranks", kMaxRanks));
+                  fmt::format("a program can have at most {} ranks", kMaxRanks));
   }
   if (reader.failed()) return reader.take_error();
   return program;

@@ -329,10 +329,10 @@ TEST(ProgramJsonRefusal, EveryTruncationIsRefused) {
 }
 
 TEST(ProgramJsonRefusal, HundredThousandBracketsAreRefusedNotFollowed) {
-  EXPECT_THAT(refusal(std::string(100000, '[')).message, HasSubstr("nests deeper"));
+  EXPECT_THAT(refusal(std::string(100000, '[')).message, HasSubstr("nested deeper"));
   std::string objects;
   for (int i = 0; i < 100000; ++i) objects += "{\"a\":";
-  EXPECT_THAT(refusal(objects).message, HasSubstr("nests deeper"));
+  EXPECT_THAT(refusal(objects).message, HasSubstr("nested deeper"));
 }
 
 struct Case {
@@ -389,7 +389,7 @@ TEST(ProgramJsonRefusal, Values) {
        {"\"rank\": 0", "\"rank\": {}", "program.key", "buffers[0].rank", "is an object"},
        {"\"home\": 1", "\"home\": null", "program.key", "signals[1].home", "is null"},
        {"\"role\": \"input\"", "\"role\": \"inptu\"", "program.key", "buffers[0].role", "did you mean input?"},
-       {"\"name\": \"done\"", "\"name\": 1", "program.key", "signals[0].name", "not a text"},
+       {"\"name\": \"done\"", "\"name\": 1", "program.key", "signals[0].name", "not a string"},
        {"\"clauses\": [", "\"clauses\": 0, \"x\": [", "program.key", "contract.clauses", "not a list"}});
 }
 
@@ -403,13 +403,13 @@ TEST(ProgramJsonRefusal, Keys) {
        {kCopySrc, "\"src\": {\"buffer\": 0, \"offset\": 0, \"width\": 1, \"rows\": 2}", "program.key",
         "queues[0].commands[0].src.pitch", "missing"},
        {kCopySrc, "\"src\": {\"buffer\": 0, \"offset\": 0, \"bytes\": 1, \"rows\": 2}", "program.key",
-        "queues[0].commands[0].src.rows", "no such key"},
+        "queues[0].commands[0].src.rows", "unknown key"},
        {kCopySrc, "\"src\": 3", "program.key", "queues[0].commands[0].src", "not an object"},
        {"\"command\": \"copy\"", "\"command\": \"coppy\"", "program.key", "queues[0].commands[0].command",
         "did you mean copy?"},
        {"\"command\": \"copy\", ", "", "program.key", "queues[0].commands[0].command", "missing"},
        {"\"command\": \"submit\", \"queue\": 0", "\"command\": \"submit\", \"queue\": 0, \"value\": 1", "program.key",
-        "queues[2].commands[0].value", "no such key"}});
+        "queues[2].commands[0].value", "unknown key"}});
 }
 
 TEST(ProgramJsonRefusal, WhatIsNotAProgramIsSaidToBeNone) {

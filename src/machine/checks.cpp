@@ -18,7 +18,7 @@ void check_name(MachineReader& in, const Machine& machine) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '+';
   });
   if (!plain) {
-    in.refuse("machine.name", "machine.range", fmt::format("\"{}\" cannot be typed as a name", machine.name),
+    in.refuse("machine.name", "machine.range", fmt::format("\"{}\" is not a usable name", machine.name),
               "use a-z, 0-9, -, + and _");
   }
 }
@@ -28,7 +28,7 @@ void check_engine(MachineReader& in, const EngineTiming& engine) {
     in.refuse("engine_timing.copies_in_flight", "machine.contradiction",
               fmt::format("is {}, but engine_timing.threads is given: a thread makes one copy at a time",
                           engine.copies_in_flight),
-              "give 1, or leave engine_timing.threads out");
+              "use 1, or leave engine_timing.threads out");
   }
 }
 
@@ -38,7 +38,7 @@ void check_arbitration(MachineReader& in, const MemoryArbitration& arbitration) 
     in.refuse("arbitration.thresholds", "machine.contradiction",
               fmt::format("has {} values for {} of arbitration.intensities", arbitration.thresholds.size(),
                           arbitration.intensities.size()),
-              "give one more than there are intensities");
+              "provide one more than there are intensities");
   }
   if (!std::ranges::is_sorted(arbitration.intensities)) {
     in.refuse("arbitration.intensities", "machine.contradiction", "is not in ascending order", "sort it");
@@ -51,7 +51,7 @@ void check_memory(MachineReader& in, const Machine& machine, const MemoryTiming&
     const Bytes before = memory.node[i - 1].cache_bytes;
     if (cache > before) continue;
     in.refuse("memory.node_cache_bytes", "machine.contradiction",
-              fmt::format("has {} after {}", cache.value, before.value), "give them in ascending order");
+              fmt::format("has {} after {}", cache.value, before.value), "list them in ascending order");
   }
   if (in.has("memory.update_cost") && !machine.features.near_memory_compute) {
     in.refuse("memory.update_cost", "machine.contradiction", "is given, but features.near_memory_compute is false",
@@ -66,7 +66,7 @@ void check_rates(MachineReader& in, const Timing& timing) {
     if (rate <= bound) return;
     in.refuse(path, "machine.contradiction",
               fmt::format("is {}, more than {}, {}", rate.value, bound_path, bound.value),
-              fmt::format("give at most {}", bound.value));
+              fmt::format("use at most {}", bound.value));
   };
   at_most("links.rate_GBps", timing.link.rate, "links.peak_GBps", timing.link.peak);
   at_most("memory.rate_GBps", timing.memory.rate, "memory.peak_GBps", timing.memory.peak);
@@ -76,7 +76,7 @@ void check_rates(MachineReader& in, const Timing& timing) {
     in.refuse(
         "memory.cache_rate_GBps", "machine.contradiction",
         fmt::format("is {}, less than memory.rate_GBps, {}", timing.memory.cache_rate.value, timing.memory.rate.value),
-        "a cache is at least as fast as the memory; cache_bytes = 0 stands for none");
+        "a cache must be at least as fast as the memory; use cache_bytes = 0 for none");
   }
 }
 
@@ -84,20 +84,20 @@ void check_rates(MachineReader& in, const Timing& timing) {
 void check_curve(MachineReader& in, const std::string& section, const ComponentPower& power) {
   const auto& [ghz, volts] = power.curve;
   if (ghz.size() < 2) {
-    in.refuse(section + ".clocks_GHz", "machine.contradiction",
-              fmt::format("has {} of the points of a curve", ghz.size()), "give at least 2");
+    in.refuse(section + ".clocks_GHz", "machine.contradiction", fmt::format("has {} points of a curve", ghz.size()),
+              "provide at least 2");
     return;
   }
   if (volts.size() != ghz.size()) {
     in.refuse(section + ".volts", "machine.contradiction",
               fmt::format("has {} values for {} of {}.clocks_GHz", volts.size(), ghz.size(), section),
-              "give the voltage of each clock");
+              "provide the voltage of each clock");
     return;
   }
   for (std::size_t i = 1; i < ghz.size(); ++i) {
     if (ghz[i] <= ghz[i - 1]) {
       in.refuse(section + ".clocks_GHz", "machine.contradiction", fmt::format("has {} after {}", ghz[i], ghz[i - 1]),
-                "give them in ascending order");
+                "list them in ascending order");
       return;
     }
     if (volts[i] < volts[i - 1]) {
@@ -121,7 +121,7 @@ void check_nominal(MachineReader& in, const std::string& section, const Componen
   if (std::abs(steps - std::round(steps)) > kRounding * steps) {
     in.refuse(path, "machine.contradiction",
               fmt::format("is {}, not a multiple of power.clock_step_MHz, {}", power.nominal_ghz, step_ghz * 1e3),
-              fmt::format("{:.15g} would be", std::round(steps) * step_ghz));
+              fmt::format("use {:.15g}", std::round(steps) * step_ghz));
   }
 }
 
@@ -136,9 +136,9 @@ void check_sustained(MachineReader& in, const Machine& machine, const Power& pow
     if (timing.flops_per_clock == 0) continue;
     if (timing.clock_ghz >= curve.lowest() && timing.clock_ghz <= curve.highest()) continue;
     in.refuse("power.xcd.clocks_GHz", "machine.contradiction",
-              fmt::format("goes from {} to {}, and compute.{}_clock_GHz is outside: {}", curve.lowest(),
+              fmt::format("goes from {} to {}, which does not include compute.{}_clock_GHz, {}", curve.lowest(),
                           curve.highest(), type, timing.clock_ghz),
-              "the curve must hold every clock that GEMMs sustain");
+              "the curve must include every clock that GEMMs sustain");
     return;
   }
 }
@@ -154,13 +154,13 @@ void check_power(MachineReader& in, const Machine& machine, const Power& power) 
   if (!in.ok()) return;
   if (!machine.timing) {
     in.refuse("power", "machine.missing", "is given, but the file has no timing",
-              "give [host], [engine_timing], [memory], [cores] and the rates of [links], or leave it out");
+              "add [host], [engine_timing], [memory], [cores] and the rates of [links], or leave it out");
     return;
   }
   if (power.cap_w <= power.idle_w()) {
     in.refuse("power.cap_W", "machine.contradiction",
-              fmt::format("is {}, not more than what an idle GPU draws, {:.1f}", power.cap_w, power.idle_w()),
-              "idle are power.rest_idle_W and, with power.loss, idle_W of the components");
+              fmt::format("is {}, but an idle GPU already draws {:.1f}", power.cap_w, power.idle_w()),
+              "idle power is power.rest_idle_W plus, with power.loss, idle_W of the components");
   }
   check_sustained(in, machine, power);
 }
@@ -171,7 +171,7 @@ void check_sizes(MachineReader& in, const Machine& machine) {
   const auto power_of_two = [&in](std::string_view path, Bytes value) {
     if (std::has_single_bit(value.value)) return;
     in.refuse(path, "machine.contradiction", fmt::format("is {}, which is not a power of two", value.value),
-              fmt::format("{} or {} would be", std::bit_floor(value.value), std::bit_ceil(value.value)));
+              fmt::format("use {} or {}", std::bit_floor(value.value), std::bit_ceil(value.value)));
   };
   const DmaLimits& dma = machine.dma;
   power_of_two("machine.allocation_alignment", machine.allocation_alignment);
@@ -181,11 +181,10 @@ void check_sizes(MachineReader& in, const Machine& machine) {
   power_of_two("dma.ring_bytes", dma.ring_bytes);
   if (!in.ok()) return;
   if (dma.max_swap_bytes.value % dma.swap_alignment.value != 0) {
-    in.refuse(
-        "dma.max_swap_bytes", "machine.contradiction",
-        fmt::format("is {}, not a multiple of dma.swap_alignment, {}", dma.max_swap_bytes.value,
-                    dma.swap_alignment.value),
-        fmt::format("{} would be", dma.max_swap_bytes.value / dma.swap_alignment.value * dma.swap_alignment.value));
+    in.refuse("dma.max_swap_bytes", "machine.contradiction",
+              fmt::format("is {}, not a multiple of dma.swap_alignment, {}", dma.max_swap_bytes.value,
+                          dma.swap_alignment.value),
+              fmt::format("use {}", dma.max_swap_bytes.value / dma.swap_alignment.value * dma.swap_alignment.value));
   }
   const auto within_allocation = [&](std::string_view path, Bytes alignment) {
     if (alignment <= machine.allocation_alignment) return;

@@ -31,8 +31,8 @@ Result<Machine> load_machine(const std::string& name_or_path) {
     if (name == name_or_path) return parse_machine(std::string(text), "built in");
   }
   const std::vector<std::string> names = machine_names();
-  return fail("machine.unknown", fmt::format("there is no machine \"{}\"", name_or_path),
-              suggestion(name_or_path, names, "machines: ") + "; or give the path of a .toml file");
+  return fail("machine.unknown", fmt::format("unknown machine \"{}\"", name_or_path),
+              suggestion(name_or_path, names, "machines: ") + "; or use the path of a .toml file");
 }
 
 }  // namespace cortado

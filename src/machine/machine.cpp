@@ -51,7 +51,7 @@ std::vector<EngineId> Machine::present_engines(EngineClass kind) const {
 Result<ClockMode> parse_clock_mode(std::string_view name) {
   if (name == "by-power") return ClockMode::by_power;
   if (name == "fixed") return ClockMode::fixed;
-  return fail("machine.clock", fmt::format("there is no clock mode '{}'", name), "give by-power or fixed");
+  return fail("machine.clock", fmt::format("unknown clock mode '{}'", name), "use by-power or fixed");
 }
 
 }  // namespace cortado

@@ -43,8 +43,8 @@ Result<std::optional<toml::table>> base_of(const toml::table& root, const std::s
     if (!table["machine"]["base"]) return std::optional(toml::table(table));
   }
   Diagnostic diagnostic{"machine.base",
-                        fmt::format("there is no machine \"{}\" to build on", name),
-                        "name a built-in machine (cortado list machines) that has no base itself",
+                        fmt::format("unknown machine \"{}\" as a base", name),
+                        "use a built-in machine (see cortado list machines) that has no base itself",
                         {}};
   diagnostic.place.file = file;
   diagnostic.place.line = base->source().begin.line;

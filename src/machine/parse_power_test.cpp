@@ -155,15 +155,15 @@ TEST(ParsePowerRefusal, WhatNoCurveIs) {
        {"[0.6, 0.7, 1]", "0.6", "machine.type", volts, "not a list of numbers"},
        {"[0.5, 1, 2.2]", "[0.5, 0.5, 2.2]", "machine.contradiction", clocks, "has 0.5 after 0.5"},
        {"[0.5, 1, 2.2]", "[0.5, 2.2, 1]", "machine.contradiction", clocks, "has 1 after 2.2"},
-       {"[0.5, 1, 2.2]", "[]", "machine.contradiction", clocks, "give at least 2"},
-       {"[0.5, 1, 2.2]", "[2.1]", "machine.contradiction", clocks, "give at least 2"},
-       {"[0.5, 1, 2.2]", "[1.025, 1.5, 2.2]", "machine.contradiction", clocks, "compute.f32_clock_GHz is outside: 1"},
+       {"[0.5, 1, 2.2]", "[]", "machine.contradiction", clocks, "provide at least 2"},
+       {"[0.5, 1, 2.2]", "[2.1]", "machine.contradiction", clocks, "provide at least 2"},
+       {"[0.5, 1, 2.2]", "[1.025, 1.5, 2.2]", "machine.contradiction", clocks, "does not include compute.f32_clock_GHz, 1"},
        {"nominal_GHz = { value = 2.1", "nominal_GHz = { value = 2.3", "machine.contradiction", "power.xcd.nominal_GHz",
         "from 0.5 to 2.2"},
        {"nominal_GHz = { value = 1.8", "nominal_GHz = { value = 0.8", "machine.contradiction", "power.iod.nominal_GHz",
         "outside the curve"},
        {"nominal_GHz = { value = 1.3", "nominal_GHz = { value = 1.29", "machine.contradiction", "power.hbm.nominal_GHz",
-        "1.3 would be"}});
+        "use 1.3"}});
 }
 
 TEST(ParsePowerRefusal, PartsWithoutTheOthers) {

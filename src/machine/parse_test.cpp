@@ -73,7 +73,7 @@ TEST(ParseMachineRefusal, Values) {
        {"value = 304", "value = \"304\"", "machine.type", "machine.compute_units", "not a whole number"},
        {"value = 304", "value = 9223372036854775808", "machine.toml", "", ""},
        {"gpus = { value = 8", "gpus = { value = 100000", "machine.range", "machine.gpus", "to 1024"},
-       {"value = \"MI300X\"", "value = \"\"", "machine.type", "machine.gpu", "not empty"},
+       {"value = \"MI300X\"", "value = \"\"", "machine.type", "machine.gpu", "non-empty"},
        {"\"mi300x-8\"", "\"MI300X 8\"", "machine.range", "machine.name", "a-z"},
        {"swap = { value = true", "swap = { value = 1", "machine.type", "features.swap", "true or false"},
        {"value = [0, 1]", "value = [0, 300]", "machine.range", "engines.host", "from 0 to 255"},
@@ -93,7 +93,7 @@ TEST(ParseMachineRefusal, Sources) {
        {"engines visible\", confidence = \"A\"", "engines visible\", confidence = \"E\"", "machine.source",
         "engines.absent.confidence", "one of A"},
        {"engines visible\", confidence = \"A\"", "engines visible\", confidence = 1", "machine.source",
-        "engines.absent.confidence", "must be a text"},
+        "engines.absent.confidence", "must be a string"},
        {"value = [], ", "", "machine.missing", "engines.absent", "no value"},
        {"absent = { value = [], source = \"AMD-DMA-Latte needs all 16 engines visible\", confidence = \"A\" }",
         "absent = []", "machine.source", "engines.absent", "without a source"}});
@@ -105,7 +105,7 @@ TEST(ParseMachineRefusal, Keys) {
                   {"[links]", "[link]", "machine.key", "link", "did you mean links?"},
                   {"[affinity]", "[afinity]", "machine.key", "afinity", "did you mean affinity?"},
                   {"value = 304", "valeu = 304", "machine.key", "machine.compute_units.valeu", "did you mean value?"},
-                  {"title =", "colour =", "machine.key", "machine.colour", "keys here"}});
+                  {"title =", "colour =", "machine.key", "machine.colour", "known keys"}});
 }
 
 TEST(ParseMachineRefusal, Contradictions) {
@@ -119,10 +119,10 @@ TEST(ParseMachineRefusal, Contradictions) {
         "dma.broadcast_alignment", "no buffer could meet it"},
        {"value = 206141652992", "value = 4095", "machine.contradiction", "machine.memory_bytes", "one allocation"},
        {"value = [0, 1]", "value = [0, 0]", "machine.engine", "engines.host", "a second time"},
-       {"value = [2, 3,", "value = [1, 3,", "machine.engine", "engines.peer", "names engine 1 a second time"},
+       {"value = [2, 3,", "value = [1, 3,", "machine.engine", "engines.peer", "lists engine 1 a second time"},
        {"value = []", "value = [16]", "machine.engine", "engines.absent", "neither host nor peer"},
        {"value = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]", "value = []", "machine.engine", "engines.peer",
-        "no present engine"},
+        "no working engine"},
        {"\"full-mesh\"", "[[1], [0]]", "machine.contradiction", "links.topology", "2 lists of peers for 8 GPUs"},
        {"\"full-mesh\"", "[[8], [], [], [], [], [], [], []]", "machine.contradiction", "links.topology",
         "there are 8 GPUs"},

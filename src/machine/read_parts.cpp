@@ -41,7 +41,7 @@ void link_ring(Machine& machine) {
 
 /// Why GPU src cannot use the engine towards GPU dst; empty if it can.
 std::string affinity_fault(const Machine& machine, std::size_t src, std::size_t dst, std::int64_t id) {
-  if (src == dst) return "a GPU needs no engine towards itself";
+  if (src == dst) return "a GPU needs no engine to itself";
   if (!machine.linked[src][dst]) return "the two GPUs are not linked";
   const Engine* engine = machine.engine({static_cast<std::uint32_t>(id)});
   if (engine == nullptr) return "there is no such engine";
@@ -60,8 +60,8 @@ void MachineReader::engines(Machine& machine) {
     for (const std::int64_t id : ids) {
       const EngineId engine{static_cast<std::uint32_t>(id)};
       if (machine.engine(engine) != nullptr) {
-        refuse(path, "machine.engine", fmt::format("names engine {} a second time", id),
-               "an engine is either host or peer, once");
+        refuse(path, "machine.engine", fmt::format("lists engine {} a second time", id),
+               "an engine is either host or peer, and listed once");
         return;
       }
       machine.engines.push_back({engine, kind, true});
@@ -75,15 +75,15 @@ void MachineReader::engines(Machine& machine) {
     const auto found = std::find_if(machine.engines.begin(), machine.engines.end(),
                                     [id](const Engine& e) { return e.id.value == static_cast<std::uint32_t>(id); });
     if (found == machine.engines.end()) {
-      refuse("engines.absent", "machine.engine", fmt::format("names engine {}, which is neither host nor peer", id),
+      refuse("engines.absent", "machine.engine", fmt::format("lists engine {}, which is neither host nor peer", id),
              fmt::format("host: {}; peer: {}", fmt::join(host, ", "), fmt::join(peer, ", ")));
       return;
     }
     found->present = false;
   }
   if (ok() && machine.gpus > 1 && machine.present_engines(EngineClass::peer).empty()) {
-    refuse("engines.peer", "machine.engine", fmt::format("has no present engine, but there are {} GPUs", machine.gpus),
-           "give at least one peer engine that is not absent");
+    refuse("engines.peer", "machine.engine", fmt::format("has no working engine, but there are {} GPUs", machine.gpus),
+           "add at least one peer engine that is not absent");
   }
 }
 
@@ -91,7 +91,7 @@ void MachineReader::link_listed(const std::vector<Row>& peers) {
   const std::size_t gpus = machine_.gpus;
   if (peers.size() != gpus) {
     refuse("links.topology", "machine.contradiction",
-           fmt::format("has {} lists of peers for {} GPUs", peers.size(), gpus), "give one list for each GPU");
+           fmt::format("has {} lists of peers for {} GPUs", peers.size(), gpus), "provide one list per GPU");
     return;
   }
   for (std::size_t src = 0; src < gpus; ++src) {
@@ -102,7 +102,7 @@ void MachineReader::link_listed(const std::vector<Row>& peers) {
                   dst >= gpus  ? fmt::format("GPU {} has the peer {}, but there are {} GPUs", src, dst, gpus)
                   : dst == src ? fmt::format("GPU {} is its own peer", src)
                                : fmt::format("GPU {} has the peer {} twice", src, dst),
-                  "the peers of each GPU, without itself");
+                  "list the peers of each GPU, without the GPU itself");
         return;
       }
       machine_.linked[src][dst] = true;
@@ -115,7 +115,7 @@ void MachineReader::link_counts(std::string_view topology) {
   if (!has("links.counts")) return;
   if (topology == kSwitch) {
     refuse("links.counts", "machine.contradiction", "counts links between pairs, but the topology is a switch",
-           "leave it out: every GPU has one port, whose rate is links.rate_GBps");
+           "leave it out: every GPU has one port, with the rate links.rate_GBps");
   }
   const auto table = square("links.counts", machine_.gpus, 0, kMaxLinks, "0 for none");
   if (!ok()) return;
@@ -201,7 +201,7 @@ void MachineReader::timing(std::optional<Timing>& timing) {
   }
   if (!missing.empty()) {
     refuse(first, "machine.missing", fmt::format("the file has timing in {}, but not {}", join(there), join(missing)),
-           "give all of them, or none for a machine that is not simulated");
+           "add all of them, or none for a machine that is not simulated");
   }
   describe(*this, timing.emplace());
   timing->link.shape = shape_;

@@ -74,11 +74,11 @@ std::optional<std::string> MachineReader::note(const toml::table& entry, std::st
   const toml::node* found = entry.get(key);
   const std::string* text = found != nullptr && found->is_string() ? &found->as_string()->get() : nullptr;
   if (text != nullptr && !text->empty()) return *text;
-  refuse_at(line_of(found != nullptr ? *found : entry), full, "machine.source",
-            found == nullptr ? fmt::format("the value has no {}", key)
-                             : fmt::format("{} must be a text that is not empty", key),
-            key == "source" ? "say where the number comes from; \"idealised\" for one chosen by you"
-                            : "one of A, B, C, D, assumption");
+  refuse_at(
+      line_of(found != nullptr ? *found : entry), full, "machine.source",
+      found == nullptr ? fmt::format("the value has no {}", key) : fmt::format("{} must be a non-empty string", key),
+      key == "source" ? "say where the number comes from; \"idealised\" if you chose it yourself"
+                      : "use one of A, B, C, D, assumption");
   return std::nullopt;
 }
 
@@ -97,7 +97,7 @@ const toml::node* MachineReader::sourced(std::string_view path) {
   if (confidence && std::find(kConfidences.begin(), kConfidences.end(), *confidence) == kConfidences.end()) {
     refuse_at(line_of(*entry.get("confidence")), fmt::format("{}.confidence", path), "machine.source",
               fmt::format("\"{}\" is not a confidence", *confidence),
-              "one of A (vendor), B (measured), C (third party), D (derived), assumption");
+              "use one of A (vendor), B (measured), C (third party), D (derived), assumption");
   }
   const toml::node* value = entry.get("value");
   if (value == nullptr) {
@@ -117,7 +117,7 @@ const T* MachineReader::leaf(const toml::node* node, std::string_view path, std:
 }
 
 const std::string* MachineReader::word(const toml::node* node, std::string_view path) {
-  constexpr std::string_view kWanted = "a text that is not empty";
+  constexpr std::string_view kWanted = "a non-empty string";
   const std::string* text = leaf<std::string>(node, path, kWanted);
   if (text == nullptr || !text->empty()) return text;
   wrong_type(path, *node, kWanted);
@@ -149,7 +149,7 @@ void MachineReader::field(std::string_view key, std::uint64_t& value, std::uint6
   if (number == nullptr) return;
   set_value(std::to_string(*number));
   if (*number < 0 || static_cast<std::uint64_t>(*number) < min || static_cast<std::uint64_t>(*number) > max) {
-    refuse(path, "machine.range", fmt::format("is {}", *number), fmt::format("give a number from {} to {}", min, max));
+    refuse(path, "machine.range", fmt::format("is {}", *number), fmt::format("use a number from {} to {}", min, max));
     return;
   }
   value = static_cast<std::uint64_t>(*number);
@@ -161,7 +161,7 @@ std::size_t MachineReader::word_of(std::string_view key, const std::vector<std::
   const auto found = std::find(words.begin(), words.end(), word);
   if (found == words.end()) {
     refuse(at(key), "machine.range", fmt::format("is \"{}\"", word),
-           fmt::format("give {} or {}", fmt::join(words.begin(), words.end() - 1, ", "), words.back()));
+           fmt::format("use {} or {}", fmt::join(words.begin(), words.end() - 1, ", "), words.back()));
   }
   return static_cast<std::size_t>(found - words.begin());
 }
@@ -175,7 +175,7 @@ bool MachineReader::given(bool, std::initializer_list<std::string_view> keys) {
 void MachineReader::same_length(std::string_view key, std::size_t count, std::string_view other, std::size_t others) {
   if (!ok() || (count == others && count > 0)) return;
   refuse(at(key), "machine.contradiction", fmt::format("has {} rates for {} values of {}", count, others, at(other)),
-         "give one rate for each, and at least one");
+         "provide one rate for each, and at least one");
 }
 
 std::vector<std::int64_t> MachineReader::integers(const toml::node& value, std::string_view path, std::int64_t min,
@@ -191,7 +191,7 @@ std::vector<std::int64_t> MachineReader::integers(const toml::node& value, std::
     if (number == nullptr) return {};
     if (*number < min || *number > max) {
       refuse_at(line_of(item), path, "machine.range", fmt::format("has {}", *number),
-                fmt::format("give numbers from {} to {}", min, max));
+                fmt::format("use numbers from {} to {}", min, max));
       return {};
     }
     numbers.push_back(*number);
@@ -230,7 +230,7 @@ std::vector<Row> MachineReader::square(std::string_view path, std::size_t gpus, 
   const std::size_t errors = errors_.size();
   std::vector<Row> table = rows(*value, path, min, max);
   if (errors_.size() > errors) return {};
-  const std::string shape = fmt::format("one row per source GPU, one column per destination GPU, {}", none);
+  const std::string shape = fmt::format("use one row per source GPU and one column per destination GPU, {}", none);
   if (table.size() != gpus) {
     refuse(path, "machine.contradiction", fmt::format("has {} rows for {} GPUs", table.size(), gpus), shape);
     return {};
@@ -273,7 +273,7 @@ void MachineReader::field(std::string_view key, double& value, double min, doubl
   }
   if (!(*number >= min && *number <= max)) {  // also true for NaN
     refuse(path, "machine.range", fmt::format("is {}", shown(*found)),
-           fmt::format("give a number from {} to {}", min, max));
+           fmt::format("use a number from {} to {}", min, max));
     return;
   }
   value = *number;
@@ -310,7 +310,7 @@ void MachineReader::field(std::string_view key, std::vector<double>& values, dou
     }
     if (!(*number >= min && *number <= max)) {  // also true for NaN
       refuse_at(line_of(item), path, "machine.range", fmt::format("has {}", shown(item)),
-                fmt::format("give numbers from {} to {}", min, max));
+                fmt::format("use numbers from {} to {}", min, max));
       return;
     }
     values.push_back(*number);
@@ -321,7 +321,7 @@ void MachineReader::field(std::string_view key, std::vector<double>& values, dou
 
 void MachineReader::wrong_type(std::string_view path, const toml::node& value, std::string_view wanted) {
   refuse_at(line_of(value), path, "machine.type", fmt::format("is {}, not {}", shown(value), wanted),
-            fmt::format("give {}", wanted));
+            fmt::format("use {}", wanted));
 }
 
 bool MachineReader::has_exactly_if(std::string_view path, bool wanted, std::string_view why_not) {
@@ -356,8 +356,8 @@ void MachineReader::find_unknown(const toml::table& table, const std::string& pr
           candidates.push_back(name.substr(prefix.size()));
         }
       }
-      refuse_at(key.source().begin.line, path, "machine.key", "there is no such key",
-                did_you_mean(key.str(), candidates, "keys here: " + join(candidates)));
+      refuse_at(key.source().begin.line, path, "machine.key", "unknown key",
+                did_you_mean(key.str(), candidates, "known keys: " + join(candidates)));
     } else if (child.is_table()) {
       find_unknown(*child.as_table(), path + ".");
     }

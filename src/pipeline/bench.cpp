@@ -84,7 +84,7 @@ Outcome<BenchPlan> plan_bench(const BenchRequest& request, const Machine& machin
     plan.points.push_back({label_of(point.variant, chosen->variant), *chosen, *std::move(verified)});
   }
   if (plan.points.empty()) {
-    return fail_at(Stage::plan, plan.skipped.empty() ? Diagnostic{"bench.empty", "nothing to measure", "give --sizes"}
+    return fail_at(Stage::plan, plan.skipped.empty() ? Diagnostic{"bench.empty", "nothing to measure", "pass --sizes"}
                                                      : plan.skipped.front().reason);
   }
   return plan;

@@ -71,8 +71,8 @@ Result<CopyPhases> copy_phases_of(const Timeline& timeline) {
   for (const auto& [number, spans] : iterations) {
     if (!spans.begin || !spans.submit || !spans.copy || !spans.signal) {
       return fail("breakdown.spans",
-                  fmt::format("iteration {} has not all of begin, submit, copy and completion signal", number),
-                  "give the timeline of a point-to-point copy");
+                  fmt::format("iteration {} lacks a begin, submit, copy or completion signal", number),
+                  "use the timeline of a point-to-point copy");
     }
     const Nanoseconds submitted = std::min(spans.submit->end, spans.copy->start);
     const CopyPhases cut{submitted - spans.begin->start, spans.copy->start - submitted,

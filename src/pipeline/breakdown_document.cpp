@@ -43,11 +43,11 @@ report::Document breakdown_document(const Breakdown& breakdown) {
     phases += fmt::format("{}{}: {}", i == 0 ? "" : "; ", kCopyPhaseNames[i], kPhaseMeanings[i]);
   }
   document.about.push_back(std::move(phases));
-  document.facts = {{"what", "copy", "what was taken apart"},
+  document.facts = {{"what", "copy", "what was broken down"},
                     {"machine", breakdown.machine, "modelled machine that the program was planned for"},
                     {"node", breakdown.node, "where it ran: the node, or the machine that was simulated"},
                     {"simulated", breakdown.simulated, "predicted, not measured"},
-                    {"interrupted", breakdown.interrupted, "not all rows that were asked for are there"}};
+                    {"interrupted", breakdown.interrupted, "the run was interrupted: rows are missing"}};
   document.tables = {report::table_of("rows", "one per size", breakdown_fields(), breakdown.rows)};
   return document;
 }

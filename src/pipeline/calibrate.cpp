@@ -123,11 +123,12 @@ void give_sources(Machine& machine) {
 Status check_largest(const Machine& base, std::uint32_t queues, Bytes largest) {
   const Bytes most = std::min({kMostTouched, base.memory_bytes, base.dma.max_copy_bytes * copies_of_curve(queues) * 2});
   if (largest >= kFirstTouched && largest <= most) return {};
-  return fail("calibrate.largest",
-              largest < kFirstTouched ? fmt::format("{} tell nothing about caches", format_bytes(largest))
-                                      : fmt::format("{} are more than calibration can touch in the shape of {}",
-                                                    format_bytes(largest), base.name),
-              fmt::format("give {} to {}", format_bytes(kFirstTouched), format_bytes(most)));
+  return fail(
+      "calibrate.largest",
+      largest < kFirstTouched
+          ? fmt::format("{} are too small to show the effect of caches", format_bytes(largest))
+          : fmt::format("{} are more than calibration can use in the shape of {}", format_bytes(largest), base.name),
+      fmt::format("use {} to {}", format_bytes(kFirstTouched), format_bytes(most)));
 }
 
 }  // namespace
@@ -136,18 +137,20 @@ Status check_calibrated(const Machine& machine) {
   if (machine.timing && machine.timing->engine.threads > 0) return {};
   return fail(
       "compare.machine",
-      fmt::format("{} is not the embedded node of this computer: its simulated times are those of other hardware",
+      fmt::format("{} is not the embedded node of this computer: its simulated times would be those of other hardware",
                   machine.name),
-      "calibrate first: cortado calibrate -o here.toml; then --machine here.toml");
+      "calibrate first (cortado calibrate -o here.toml), then use --machine here.toml");
 }
 
 Outcome<CalibrationData> measure_node(const Machine& base, const CalibrateOptions& options) {
   const std::size_t routes = calibration_routes(base, 1).size();
   if (base.gpus < 3 || routes < 2) {
-    return fail_at(Stage::plan, {"calibrate.gpus",
-                                 fmt::format("{} has {} GPUs, {} of them linked to others; calibration needs 3, and 2",
-                                             base.name, base.gpus, routes),
-                                 "give --machine with more GPUs or links"});
+    return fail_at(
+        Stage::plan,
+        {"calibrate.gpus",
+         fmt::format("{} has {} GPUs, {} of them linked to others; calibration needs 3, with 2 of them linked",
+                     base.name, base.gpus, routes),
+         "use a --machine with more GPUs or links"});
   }
   const auto queues = static_cast<std::uint32_t>(std::min<std::size_t>({base.gpus - 1, routes, kMany}));
   if (const Status fits = check_largest(base, queues, options.largest); !fits) {

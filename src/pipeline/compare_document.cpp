@@ -8,9 +8,9 @@ namespace {
 
 std::vector<report::Field<ComparedRow>> compared_fields() {
   auto fields = report::with_energy<ComparedRow>(
-      {{{"bytes", "size", "B", 0, "whole buffer, as nccl-tests count it"}, &ComparedRow::bytes},
+      {{{"bytes", "size", "B", 0, "size of the whole buffer, as in nccl-tests"}, &ComparedRow::bytes},
        {{"what", "what", "", 0, "name of the program, or variant of the collective"}, &ComparedRow::what},
-       {{"prelaunch", "prelaunch", "", 0, "queues were submitted ahead; null for program files"},
+       {{"prelaunch", "prelaunch", "", 0, "queues were submitted ahead of time; null for program files"},
         &ComparedRow::prelaunch},
        {{"measured_us", "measured", "us", 2, "median of the iterations on the node"},
         [](const ComparedRow& row) { return microseconds(row.times.measured); }},
@@ -44,9 +44,9 @@ report::Document compare_document(const ComparedReport& report) {
                     {"iterations", report.iterations, "that were measured"},
                     {"median_error_pct", 100 * summary.median, "median of | `ratio` - 1 |, in %"},
                     {"worst_error_pct", 100 * summary.worst, "the greatest of them"},
-                    {"interrupted", report.interrupted, "not all rows that were asked for are there"}};
+                    {"interrupted", report.interrupted, "the run was interrupted: rows are missing"}};
   document.tables = {report::table_of("rows", "one per program", compared_fields(), report.rows)};
-  document.notes.push_back(fmt::format("error of the simulation: median {:.1f} %, worst {:.1f} %, {} rows",
+  document.notes.push_back(fmt::format("simulation error: median {:.1f} %, worst {:.1f} %, {} rows",
                                        100 * summary.median, 100 * summary.worst, report.rows.size()));
   return document;
 }

@@ -179,31 +179,31 @@ Outcome<FeatureGains> feature_gains(const Machine& machine, const std::vector<st
 report::Document feature_gains_document(const FeatureGains& gains) {
   using report::Cell;
   const std::vector<report::Field<FeatureGain>> fields{
-      {{.key = "feature", .head = "feature", .meaning = "that the machine lacks"},
+      {{.key = "feature", .head = "feature", .meaning = "feature that the machine lacks"},
        [](const FeatureGain& row) { return Cell(row.feature); }},
       {{.key = "question", .head = "question", .meaning = "collective and size, or KV fetch"},
        [](const FeatureGain& row) { return Cell(row.question); }},
       {{.key = "today", .head = "today", .meaning = "fastest without the feature"},
        [](const FeatureGain& row) { return Cell(row.today); }},
-      {{.key = "today_us", .head = "time", .unit = "us", .digits = 1, .meaning = "of that"},
+      {{.key = "today_us", .head = "time", .unit = "us", .digits = 1, .meaning = "its time"},
        [](const FeatureGain& row) { return Cell(row.today_seconds * 1e6); }},
       {{.key = "tomorrow", .head = "with it", .meaning = "fastest with the feature, or without if that is faster"},
        [](const FeatureGain& row) { return Cell(row.tomorrow); }},
-      {{.key = "tomorrow_us", .head = "time", .unit = "us", .digits = 1, .meaning = "of that"},
+      {{.key = "tomorrow_us", .head = "time", .unit = "us", .digits = 1, .meaning = "its time"},
        [](const FeatureGain& row) { return Cell(row.tomorrow_seconds * 1e6); }},
-      {{.key = "gain", .head = "gain", .digits = 2, .meaning = "time of today over that with the feature"},
+      {{.key = "gain", .head = "gain", .digits = 2, .meaning = "time today over time with the feature"},
        [](const FeatureGain& row) { return Cell(row.today_seconds / row.tomorrow_seconds); }}};
   report::Document document{.schema = "cortado.feature_gains"};
-  document.title = fmt::format("what features of DMA engines would give {}", gains.machine);
-  document.about = {"predicted by the simulator; the costs of the features are assumptions of mi300x-8+codesign",
+  document.title = fmt::format("what future features of DMA engines would gain on {}", gains.machine);
+  document.about = {"predicted by the simulator; the costs of the features are assumptions from mi300x-8+codesign",
                     "KV: 8192 tokens from host memory to every GPU, in blocks of 16"};
-  document.facts = {{"machine", gains.machine, "that lacks the features", true}};
+  document.facts = {{"machine", gains.machine, "machine that lacks the features", true}};
   document.tables.push_back(report::table_of<FeatureGain>("rows", "one per feature and question", fields, gains.rows));
   document.tables.back().charts = {{.kind = report::Chart::Kind::beside,
                                     .title = "Gain by feature",
                                     .values = {"gain"},
                                     .labels = {"feature", "question"},
-                                    .about = "Time of today over that with the feature; 1: nothing is gained."}};
+                                    .about = "Time today over time with the feature; 1: no gain."}};
   return document;
 }
 

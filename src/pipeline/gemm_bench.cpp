@@ -35,7 +35,7 @@ std::vector<std::string> cells_of(std::string_view line) {
 Result<GemmShape> with_rows(GemmShape shape, const std::string& text, std::uint64_t batch) {
   const auto wrong = [&](const std::string& why) {
     return fail("gemm.shape", fmt::format("m is '{}'{}", text, why),
-                "give a whole number, or the rows of each group: 128+64+300");
+                "use a whole number, or the rows of each group: 128+64+300");
   };
   const std::vector<std::string> parts = split(text, '+');
   if (parts.empty()) return wrong("");
@@ -50,7 +50,7 @@ Result<GemmShape> with_rows(GemmShape shape, const std::string& text, std::uint6
       shape.groups.push_back({*rows, 1});
     }
   }
-  if (parts.size() > 1 && batch > 1) return wrong(fmt::format(" and batch {}: groups are a batch", batch));
+  if (parts.size() > 1 && batch > 1) return wrong(fmt::format(" and batch {}: groups already form a batch", batch));
   if (parts.size() == 1) {
     shape.groups.clear();
     return batched(shape, batch);
@@ -87,7 +87,7 @@ Result<std::uint64_t> number_of(std::string_view name, const std::string& text, 
   constexpr std::uint64_t kMost = std::uint64_t{1} << 28;
   const auto value = parse_count(text);
   if (value && *value <= kMost) return *value;
-  return fail("gemm.shape", fmt::format("{} is '{}'", name, text), fmt::format("give a whole number up to {}", kMost));
+  return fail("gemm.shape", fmt::format("{} is '{}'", name, text), fmt::format("use a whole number up to {}", kMost));
 }
 
 Result<GemmShape> shape_from(const ShapeText& text, const GemmDefaults& defaults) {
@@ -106,12 +106,12 @@ Result<GemmShape> shape_from(const ShapeText& text, const GemmDefaults& defaults
                            number_of("scale_block", text.scale_block, defaults.scale_block));
   shape.scale_block = static_cast<std::uint32_t>(scales);
   CORTADO_ASSIGN_OR_RETURN(const std::uint64_t batch, number_of("batch", text.batch, defaults.batch));
-  if (batch == 0) return fail("gemm.shape", "a batch of no GEMMs", "give 1 or more");
+  if (batch == 0) return fail("gemm.shape", "a batch of 0 GEMMs", "use 1 or more");
   return with_rows(std::move(shape), text.m, batch);
 }
 
 Diagnostic in_file(const std::string& path, std::size_t line, std::string what,
-                   std::string hint = "give a CSV whose first line names the columns m, n and k") {
+                   std::string hint = "use a CSV file whose first line names the columns m, n and k") {
   Diagnostic diagnostic{"gemm.file", std::move(what), std::move(hint)};
   diagnostic.place.file = path;
   diagnostic.place.line = static_cast<std::uint32_t>(line);
@@ -133,8 +133,9 @@ Result<std::vector<GemmShape>> read_shapes(const std::string& path, const GemmDe
     const std::vector<std::string> cells = cells_of(line);
     if (join(cells).empty()) continue;
     if (cells.size() != names.size()) {
-      return fail(in_file(path, number, fmt::format("{} cells below {} headings", cells.size(), names.size()),
-                          "give every column a cell; it may be empty"));
+      return fail(in_file(path, number,
+                          fmt::format("{} cells in a row, but {} column names", cells.size(), names.size()),
+                          "use one cell per column; a cell may be empty"));
     }
     ShapeText text;
     for (const ShapeColumn& column : kShapeColumns) {
@@ -175,8 +176,8 @@ GemmBenchRow predicted_row(const GemmShape& shape, const Machine& machine, std::
 
 Status check_units(std::uint32_t units, const Machine& machine) {
   if (units <= machine.compute_units) return {};
-  return fail("gemm.units", fmt::format("{} compute units on GPUs that have {}", units, machine.compute_units),
-              fmt::format("give 1 to {}, or leave them out", machine.compute_units));
+  return fail("gemm.units", fmt::format("{} compute units requested, but GPUs have {}", units, machine.compute_units),
+              fmt::format("use 1 to {}, or leave it out", machine.compute_units));
 }
 
 double host_us(const Timing& timing) {
@@ -214,10 +215,10 @@ Result<std::vector<GemmShape>> parse_gemm_shapes(const std::string& text, const 
     const std::vector<std::string> extents = split(one, 'x');
     if (extents.size() != 3) {
       std::error_code ignored;
-      return fail("gemm.shape", fmt::format("'{}' is no shape of a GEMM", one),
+      return fail("gemm.shape", fmt::format("'{}' is not a GEMM shape", one),
                   std::filesystem::is_regular_file(text, ignored)
                       ? "a file of shapes must end in .csv, or be given with its folder, as ./" + text
-                      : "write MxNxK, for example 4096x4096x4096");
+                      : "use MxNxK, for example 4096x4096x4096");
     }
     auto shape = shape_from({extents[0], extents[1], extents[2]}, defaults);
     if (!shape) return fail("gemm.shape", fmt::format("'{}': {}", one, shape.error().message), shape.error().hint);
@@ -268,20 +269,21 @@ report::Document gemm_bench_document(const GemmBenchReport& report) {
       .schema = "cortado.bench-gemm",
       .title = fmt::format("GEMMs on {} of {}", counted(report.units, "compute unit"), report.machine)};
   if (report.predicted) {
-    document.about = {fmt::format("predicted by the model of {}: in a stream, from kernel to kernel", report.where),
-                      report.clock,
-                      fmt::format("run and overlap count from the launch until the host sees the end: {:.1f} us more",
-                                  report.beside_us)};
+    document.about = {
+        fmt::format("predicted by the model of {}: back to back in a stream, from kernel to kernel", report.where),
+        report.clock,
+        fmt::format("run and overlap also count the time from launch until the host sees the end: {:.1f} us more",
+                    report.beside_us)};
   } else {
-    document.about = {fmt::format("measured on {}: from the launch until the host sees the result", report.where)};
+    document.about = {fmt::format("measured on {}: from launch until the host sees the result", report.where)};
   }
   document.facts = {{"machine", report.machine, "modelled machine"},
                     {"units", report.units, "compute units that a GEMM may use"},
                     {"where", report.where, "the modelled machine, or the node that it ran on"},
-                    {"predicted", report.predicted, "times come from the model"},
-                    {"clock", report.predicted ? Cell(report.clock) : Cell(), "what decides the clock"},
+                    {"predicted", report.predicted, "times are predicted by the model"},
+                    {"clock", report.predicted ? Cell(report.clock) : Cell(), "what determines the clock of GEMMs"},
                     {"beside_us", report.predicted ? Cell(report.beside_us) : Cell(),
-                     "that run and overlap count besides: launch, flag and poll"}};
+                     "what run and overlap count in addition: launch, flag and poll"}};
   // Columns that most lists have no use for appear in text where a row has.
   const auto where = [&](auto&& used) {
     return std::ranges::any_of(report.rows, [&](const Row& row) { return used(row.shape); }) ? View::narrow
@@ -292,17 +294,17 @@ report::Document gemm_bench_document(const GemmBenchReport& report) {
   const View of_groups = where([](const GemmShape& s) { return s.groups.size() > 1; });
   const View of_scales = where([](const GemmShape& s) { return s.scale_block > 0; });
   document.tables.push_back(report::table_of<Row>(
-      "rows", "one a shape, in the order asked for",
-      {{{.key = "m", .head = "m", .meaning = "rows of A and C; of all groups where these differ"},
+      "rows", "one per shape, in the order requested",
+      {{{.key = "m", .head = "m", .meaning = "rows of A and C, over all groups if these differ"},
         [](const Row& r) { return shown_rows(r.shape); }},
        {{.key = "n", .head = "n", .meaning = "columns of B and C"}, [](const Row& r) { return r.shape.n; }},
        {{.key = "k", .head = "k", .meaning = "columns of A, rows of B"}, [](const Row& r) { return r.shape.k; }},
-       {{.key = "batch",
-         .head = "batch",
-         .meaning = "GEMMs of one kernel, each with a B of its own",
-         .view = of_batches},
+       {{.key = "batch", .head = "batch", .meaning = "GEMMs in one kernel, each with its own B", .view = of_batches},
         [](const Row& r) { return group_count(r.shape); }},
-       {{.key = "groups", .head = "groups", .meaning = "their rows where these differ: 128+64*2", .view = of_groups},
+       {{.key = "groups",
+         .head = "groups",
+         .meaning = "rows of the groups if these differ: 128+64*2",
+         .view = of_groups},
         [](const Row& r) { return groups_cell(r.shape); }},
        {{.key = "dtype", .head = "dtype", .meaning = "element type of A and B"},
         [](const Row& r) { return std::string(to_string(r.shape.dtype)); }},
@@ -310,17 +312,17 @@ report::Document gemm_bench_document(const GemmBenchReport& report) {
         [](const Row& r) { return std::string(to_string(result_type(r.shape))); }},
        {{.key = "scale_block", .head = "scales", .meaning = "elements that share a scale; 0: none", .view = of_scales},
         [](const Row& r) { return r.shape.scale_block; }},
-       {{.key = "time_us", .head = "time", .unit = "us", .digits = 2, .meaning = "of the GEMM"},
+       {{.key = "time_us", .head = "time", .unit = "us", .digits = 2, .meaning = "time of the GEMM"},
         [](const Row& r) { return r.time_us; }},
        {{.key = "tflops", .head = "TFLOP/s", .digits = 1, .meaning = "2 m n k of all groups over the time"},
         [](const Row& r) { return r.tflops; }},
        {{.key = "bound", .head = "bound", .meaning = "what takes longest: start, compute, latency, L2 or memory"},
         [](const Row& r) { return r.bound.empty() ? Cell() : Cell(r.bound); }},
-       {{.key = "tile", .head = "tile", .meaning = "tile of C of a workgroup, and workgroups that share its k"},
+       {{.key = "tile", .head = "tile", .meaning = "tile of C per workgroup, and workgroups that share its k"},
         [](const Row& r) { return tile_text(r.tiling); }},
-       {{.key = "clock_GHz", .head = "clock", .unit = "GHz", .digits = 2, .meaning = "of the compute units"},
+       {{.key = "clock_GHz", .head = "clock", .unit = "GHz", .digits = 2, .meaning = "clock of the compute units"},
         [](const Row& r) { return r.clock_ghz; }},
-       {{.key = "watts", .head = "W", .digits = 0, .meaning = "of the GPU, where the machine describes power"},
+       {{.key = "watts", .head = "W", .digits = 0, .meaning = "power of the GPU, if the machine describes power"},
         [](const Row& r) { return r.watts; }}},
       report.rows));
   document.tables.back().charts = {{.title = "Rate by shape",

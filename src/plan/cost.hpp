@@ -44,7 +44,7 @@ class CostModel {
 
  private:
   static Result<Nanoseconds> unknown() {
-    return fail("plan.cost", "the cost model does not know this time", "take another one");
+    return fail("plan.cost", "the cost model cannot estimate this time", "use another one");
   }
 };
 

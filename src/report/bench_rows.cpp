@@ -19,22 +19,22 @@ Bandwidths bandwidths_of(const BenchHeader& header, const BenchRow& row) {
 
 std::vector<Field<BenchRow>> bench_fields(const BenchHeader& header) {
   std::vector<Field<BenchRow>> fields = with_energy<BenchRow>(
-      {{{"bytes", "size", "B", 0, "whole buffer, as nccl-tests count it"}, &BenchRow::bytes},
-       {{"variant", "variant", "", 0, "how the collective was done"}, &BenchRow::variant},
-       {{"prelaunch", "pre-launch", "", 0, "queues were submitted ahead and started by a trigger"},
+      {{{"bytes", "size", "B", 0, "size of the whole buffer, as in nccl-tests"}, &BenchRow::bytes},
+       {{"variant", "variant", "", 0, "variant of the collective"}, &BenchRow::variant},
+       {{"prelaunch", "pre-launch", "", 0, "queues were submitted ahead of time and started by a trigger"},
         &BenchRow::prelaunch},
        {{"in_place", "in place", "", 0, "input and output share a buffer"}, &BenchRow::in_place},
        {{"time_us", "time", "us", 2, "median of the iterations"},
         [](const BenchRow& row) { return microseconds(row.time); }},
        {{"algbw_GBps", "algbw", "GB/s", 2, "`bytes` / time"},
         [header](const BenchRow& row) { return bandwidths_of(header, row).algorithm; }},
-       {{"busbw_GBps", "busbw", "GB/s", 2, "`algbw_GBps` times the factor of the collective in nccl-tests"},
+       {{"busbw_GBps", "busbw", "GB/s", 2, "`algbw_GBps` times the nccl-tests factor of the collective"},
         [header](const BenchRow& row) { return bandwidths_of(header, row).bus; }},
-       {{"commands", "commands", "", 0, "of all ranks together, as are signals and doorbells"},
+       {{"commands", "commands", "", 0, "over all ranks, as are signals and doorbells"},
         [](const BenchRow& row) { return row.counts.commands; }},
        {{"signals", "signals", "", 0, "raised by engines"}, [](const BenchRow& row) { return row.counts.signals; }},
        {{"doorbells", "door-bells", "", 0, "rung by hosts"}, [](const BenchRow& row) { return row.counts.doorbells; }},
-       {{"wrong", "#wrong", "B", 0, "output bytes that differ from the contract; null if simulated",
+       {{"wrong", "#wrong", "B", 0, "output bytes that violate the contract; null if simulated",
          header.simulated ? View::data : View::narrow},
         &BenchRow::wrong}},
       &BenchRow::energy, header.simulated ? View::narrow : View::data);
@@ -64,8 +64,8 @@ std::string skipped_note(const SkippedRow& row) {
 
 std::vector<std::string> lines_about(const BenchHeader& header) {
   std::vector<std::string> lines{
-      fmt::format("{}; size = whole buffer; counts are of all ranks together", iterations_text(header))};
-  if (header.simulated) lines.emplace_back("energy of all GPUs, mean power of one");
+      fmt::format("{}; size = whole buffer; counts are totals over all ranks", iterations_text(header))};
+  if (header.simulated) lines.emplace_back("energy of all GPUs, mean power per GPU");
   if (!header.hosts.empty()) lines.push_back(header.hosts);
   return lines;
 }
@@ -100,14 +100,14 @@ std::string bench_line(const SkippedRow& row, const TextOptions& options) {
 Document bench_document(const BenchReport& report) {
   const BenchHeader& header = report.header;
   Document document{.schema = "cortado.bench", .title = title_of(header), .about = lines_about(header)};
-  document.facts = {{"collective", header.collective, "which one", true},
+  document.facts = {{"collective", header.collective, "name of the collective", true},
                     {"machine", header.machine, "modelled machine that the programs were planned for"},
-                    {"ranks", header.ranks, "GPUs that take part", true},
+                    {"ranks", header.ranks, "number of GPUs", true},
                     {"node", header.node, "where it ran: the node, or the machine that was simulated"},
                     {"simulated", header.simulated, "predicted, not measured"},
-                    {"warmup", header.warmup, "iterations before those that count"},
-                    {"iterations", header.iterations, "that count"},
-                    {"interrupted", report.interrupted, "not all rows that were asked for are there"}};
+                    {"warmup", header.warmup, "warm-up iterations that are not measured"},
+                    {"iterations", header.iterations, "measured iterations"},
+                    {"interrupted", report.interrupted, "the run was interrupted: rows are missing"}};
   Table rows = table_of("rows", "one per size, variant and kind of launch", bench_fields(header), report.rows);
   rows.charts = {{.kind = Chart::Kind::lines,
                   .title = "Bus bandwidth",
@@ -118,9 +118,9 @@ Document bench_document(const BenchReport& report) {
   Table skipped =
       table_of("skipped", "what cannot be planned or run",
                reason_fields<SkippedRow>(
-                   {{{.key = "bytes", .meaning = "whole buffer"}, &SkippedRow::bytes},
-                    {{.key = "variant", .meaning = "how it was to be done"}, &SkippedRow::variant},
-                    {{.key = "prelaunch", .meaning = "with queues submitted ahead"}, &SkippedRow::prelaunch}},
+                   {{{.key = "bytes", .meaning = "size of the whole buffer"}, &SkippedRow::bytes},
+                    {{.key = "variant", .meaning = "variant of the collective"}, &SkippedRow::variant},
+                    {{.key = "prelaunch", .meaning = "queues submitted ahead of time"}, &SkippedRow::prelaunch}},
                    &SkippedRow::reason),
                report.skipped);
   skipped.data_only = true;

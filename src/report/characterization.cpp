@@ -14,14 +14,13 @@ constexpr double kMostLoss = 60;
 constexpr double kMostTime = 1.25;
 
 constexpr const char* kDecomposition =
-    "The pieces of the GEMM one after the other, each alone, against the whole GEMM. Idle: compute units without "
-    "work in waves that are filled in part. Tiles: smaller tiles, and tiles beyond the edges. Operands: memory and "
-    "caches slower than the units. Results: what is added to is read as well. Starts: of tiles. Starts of kernels are "
-    "not a part of DIL. Below zero: less than in the whole GEMM.";
+    "The GEMM's pieces run one after another, each alone, compared with the whole GEMM. Idle: compute units without "
+    "work in partly filled waves. Tiles: smaller tiles, and tiles that reach past the edges. Operands: memory and "
+    "caches that are slower than the compute units. Results: C is also read when it is added to. Starts: start-up of "
+    "tiles. Kernel starts are not part of DIL. Below zero: less than in the whole GEMM.";
 constexpr const char* kContention =
-    "GEMMs and copies at the same time against the same ones alone, with copies by DMA engines and by compute "
-    "units; "
-    "waiting does not count. Times of the rank whose GEMMs take longest.";
+    "GEMMs and copies at the same time, compared with the same ones alone, with copies by DMA engines and by compute "
+    "units; waiting does not count. Times of the rank whose GEMMs take longest.";
 
 std::string characterization_title(const Characterization& report) {
   const std::string size = format_bytes(report.bytes);
@@ -38,16 +37,16 @@ std::string whole_product(const Characterization& report) {
     if (values[i] >= 0.0005) losses.push_back(fmt::format("{} {:.1f} %", report.whole.kNames[i], 100 * values[i]));
   }
   return fmt::format(
-      "the whole GEMM takes {:.1f} us alone at a fixed clock, with kernel {}{}; one after the other {:.1f} us",
-      microseconds(report.gemm_alone), report.kernel, losses.empty() ? "" : fmt::format(" (of it {})", join(losses)),
+      "the whole GEMM takes {:.1f} us alone at a fixed clock, with kernel {}{}; GEMM and collective in sequence take "
+      "{:.1f} us",
+      microseconds(report.gemm_alone), report.kernel, losses.empty() ? "" : fmt::format(" (of which {})", join(losses)),
       microseconds(report.serial));
 }
 
 constexpr std::array<std::string_view, 5> kCauseMeanings{
-    "compute units without work in waves that are filled in part",
-    "smaller tiles, and tiles that reach beyond the edges",
-    "memory and caches that bring operands more slowly than units multiply", "what is added to is read as well",
-    "of tiles: first loads and stores of the result"};
+    "compute units without work in partly filled waves", "smaller tiles, and tiles that reach past the edges",
+    "memory and caches that deliver operands more slowly than the compute units consume them",
+    "C is also read when it is added to", "start-up of tiles: first loads and stores of the result"};
 
 Column share_column(std::string key, std::string head, std::string meaning) {
   return {std::move(key), std::move(head), "%", 1, std::move(meaning), View::narrow, Notation::with_sign, 100};
@@ -57,12 +56,12 @@ std::vector<Field<DecompositionRow>> decomposition_fields() {
   using R = DecompositionRow;
   std::vector<Field<R>> fields{
       {{"schedule", "schedule", "", 0, "a published one"}, &R::schedule},
-      {{"chunks", "chunks", "", 0, "exchanges one after another"}, &R::chunks},
-      {{"pieces", "pieces", "", 0, "GEMMs of one GPU"}, &R::pieces},
-      {{"largest", "largest piece", "", 0, "of them", View::wide}, &R::largest},
-      {{"kernels", "kernels", "", 0, "tiles that are chosen, those with most time first"}, &R::kernels},
+      {{"chunks", "chunks", "", 0, "number of exchange steps"}, &R::chunks},
+      {{"pieces", "pieces", "", 0, "GEMMs per GPU"}, &R::pieces},
+      {{"largest", "largest piece", "", 0, "the largest of them", View::wide}, &R::largest},
+      {{"kernels", "kernels", "", 0, "tiles that are used, those that take most time first"}, &R::kernels},
       {{"time_us", "time", "us", 1, "all pieces alone, without kernel starts"}, &R::time_us},
-      {{"dil", "DIL", "", 3, "decomposition loss: the pieces one after the other, each alone, over the whole GEMM"},
+      {{"dil", "DIL", "", 3, "decomposition loss: the pieces one after another, each alone, over the whole GEMM"},
        &R::dil}};
   for (std::size_t i = 0; i < kCauseMeanings.size(); ++i) {
     const std::string name(DecompositionCauses::kNames[i]);
@@ -70,7 +69,7 @@ std::vector<Field<DecompositionRow>> decomposition_fields() {
                       [i](const R& row) { return row.causes.values()[i]; }});
   }
   fields.push_back({share_column("kernel_starts", "kernel starts",
-                                 "of the kernels more than one, over the whole; not a part of `dil`"),
+                                 "starts of all kernels but one, over the whole; not part of `dil`"),
                     &R::kernel_starts});
   return fields;
 }
@@ -93,12 +92,12 @@ std::vector<Field<ContentionRow>> part_fields(Nanoseconds whole) {
                      .view = View::data},
                     [value](const R& row) { return microseconds(value(row)); }};
   };
-  return {part("whole", "whole GEMM", "of `time_us`: the whole GEMM alone", [whole](const R&) { return whole; }),
-          part("cutting", "cutting and starts", "what its pieces, alone, take longer, with their starts",
+  return {part("whole", "whole GEMM", "part of `time_us`: the whole GEMM alone", [whole](const R&) { return whole; }),
+          part("cutting", "splitting and starts", "extra time of its pieces alone, with their starts",
                [whole](const R& row) { return row.products_alone - whole; }),
-          part("contention", "contention", "what they take longer beside copies",
+          part("contention", "contention", "extra time when they run beside copies",
                [](const R& row) { return row.products - row.products_alone; }),
-          part("rest", "rest", "what is left of `time_us` without pieces, other kernels and waits", [](const R& row) {
+          part("rest", "rest", "what remains of `time_us` without pieces, other kernels and waits", [](const R& row) {
             return row.time - row.products - row.other_kernels - row.first_wait - row.later_waits;
           })};
 }
@@ -107,22 +106,23 @@ std::vector<Field<ContentionRow>> contention_fields(Nanoseconds whole) {
   using R = ContentionRow;
   std::vector<Field<R>> fields = {
       {{"schedule", "schedule", "", 0, "with default chunks"}, &R::schedule},
-      {{"chunks", "chunks", "", 0, "exchanges one after another"}, &R::chunks},
+      {{"chunks", "chunks", "", 0, "number of exchange steps"}, &R::chunks},
       {{"means", "copies by", "", 0, "`dma` or `cores`"},
        [](const R& row) { return Cell(row.on_cores ? "cores" : "dma").shown_as(std::string(row.means())); }},
-      time_field("time_us", "time", "of both", &R::time),
+      time_field("time_us", "time", "time of GEMM and copies", &R::time),
       {{"speedup", "speed-up", "", 2, "over `serial_us`, which is on DMA engines"}, &R::speedup},
       {{"cil_gemm", "CIL GEMM", "", 2,
         "contention loss: GEMMs beside copies over the same ones alone; waiting does not count"},
        &R::cil_gemm},
-      {{"cil_comm", "CIL copies", "", 2, "the same of copies"}, &R::cil_comm},
+      {{"cil_comm", "CIL copies", "", 2, "the same for copies"}, &R::cil_comm},
       time_field("products_alone_us", "pieces alone",
-                 "its pieces with nothing beside them, of the GPU whose GEMMs take longest, as the next four",
+                 "its pieces with nothing beside them, on the GPU whose GEMMs take longest, as for the next four",
                  &R::products_alone, View::wide),
       time_field("products_us", "pieces", "its pieces beside copies", &R::products),
-      time_field("other_kernels_us", "other kernels", "gathered and scattered rows, sums", &R::other_kernels,
+      time_field("other_kernels_us", "other kernels", "gathering and scattering rows, sums", &R::other_kernels,
                  View::wide),
-      time_field("first_wait_us", "first wait", "before the first GEMM that needs what others send", &R::first_wait),
+      time_field("first_wait_us", "first wait", "before the first GEMM that needs data from other GPUs",
+                 &R::first_wait),
       time_field("later_waits_us", "later waits", "all others", &R::later_waits)};
   for (Field<R>& part : part_fields(whole)) fields.push_back(std::move(part));
   return with_energy<R>(std::move(fields), &R::energy);
@@ -134,27 +134,28 @@ Document characterization_document(const Characterization& report) {
   Document document{.schema = "cortado.characterization", .title = characterization_title(report)};
   document.about = {whole_product(report)};
   document.facts = {
-      {"gemm", report.gemm, "the GEMM of one GPU"},
-      {"collective", report.collective, "which one"},
+      {"gemm", report.gemm, "the GEMM on each GPU"},
+      {"collective", report.collective, "name of the collective"},
       {"product_first", report.product_first,
        "the collective consumes the GEMM's output; else the GEMM consumes the collective's"},
-      {"bytes", report.bytes, "of the whole matrix that travels"},
-      {"ranks", report.ranks, "GPUs that take part"},
+      {"bytes", report.bytes, "size of the whole matrix that is exchanged"},
+      {"ranks", report.ranks, "number of GPUs"},
       {"machine", report.machine, "modelled machine"},
       {"kernel", report.kernel, "tile of the whole GEMM (`/4`: k split in 4)"},
       {"gemm_alone_us", microseconds(report.gemm_alone), "the whole GEMM alone by the model, without launch"},
-      {"serial_us", microseconds(report.serial), "one after the other, on DMA engines"}};
+      {"serial_us", microseconds(report.serial), "GEMM and collective in sequence, on DMA engines"}};
   const auto whole = report.whole.values();
   for (std::size_t i = 0; i < whole.size(); ++i) {
     document.facts.push_back(
         {fmt::format("whole.{}", report.whole.kNames[i]), whole[i],
-         fmt::format("what the whole GEMM loses itself, as a share of its time: {}", kCauseMeanings[i])});
+         fmt::format("what the whole GEMM itself loses, as a share of its time: {}", kCauseMeanings[i])});
   }
-  Table cut =
-      table_of("decomposition", "a published schedule in so many chunks", decomposition_fields(), report.decomposition);
+  Table cut = table_of("decomposition", "a published schedule in a number of chunks", decomposition_fields(),
+                       report.decomposition);
   cut.title =
-      "DIL: pieces alone against the whole GEMM at a fixed clock, and what makes the difference, in % of the whole";
-  cut.charts = {{.title = "What pieces take more than the whole GEMM",
+      "DIL: the pieces alone, compared with the whole GEMM at a fixed clock, and where the difference comes from, in % "
+      "of the whole";
+  cut.charts = {{.title = "Extra time of the pieces over the whole GEMM",
                  .values = {"idle", "tiles", "operands", "results", "starts", "kernel_starts"},
                  .labels = {"schedule", "chunks"},
                  .most = kMostLoss,
@@ -162,9 +163,9 @@ Document characterization_document(const Characterization& report) {
   Table beside = table_of("contention", "a schedule with copies by DMA engines or by compute units",
                           contention_fields(report.gemm_alone), report.contention);
   beside.title =
-      "CIL: side by side against alone; speed-up over serial-dma; times of the rank whose GEMMs take longest";
+      "CIL: side by side compared with alone; speed-up over serial-dma; times of the rank whose GEMMs take longest";
   beside.charts = {{.kind = Chart::Kind::beside,
-                    .title = "What GEMMs and copies lose to each other",
+                    .title = "How much GEMMs and copies slow each other down",
                     .values = {"cil_gemm", "cil_comm"},
                     .labels = {"schedule", "means"},
                     .about = kContention},

@@ -45,9 +45,9 @@ std::string components_text(const EnergyUse& use) {
 
 std::vector<Column> energy_columns(View view) {
   std::vector<Column> columns{
-      {"energy_J", "energy", "J", 4, "of all GPUs, in one iteration (the mean of all); see Energy", view,
+      {"energy_J", "energy", "J", 4, "energy of all GPUs in one iteration (mean over all iterations); see Energy", view,
        Notation::significant},
-      {"power_W", "per GPU", "W", 1, "of one GPU, on average over the time of the iteration", view}};
+      {"power_W", "per GPU", "W", 1, "power of one GPU, averaged over the iteration", view}};
   for (const Component component : kComponents) {
     const std::string name(name_of(component));
     columns.push_back({.key = "energy_by_component." + name,

@@ -32,7 +32,7 @@ std::string power_title(const PowerReport& report) {
     collective = fmt::format("{} {} of {}", report.collective, report.variant, format_bytes(report.bytes));
   }
   if (!report.strategy.empty()) {
-    collective += fmt::format(", both by {}", report.strategy);
+    collective += fmt::format(", with the strategy {}", report.strategy);
   } else if (!report.gemm.empty() && !collective.empty()) {
     collective += ", both launched at once";
   }
@@ -44,11 +44,11 @@ std::string power_title(const PowerReport& report) {
 std::string power_basis(const PowerReport& report) {
   std::string text = report.where;
   if (report.cap_w) {
-    text += fmt::format("; cap of a board {:g} W", *report.cap_w);
+    text += fmt::format("; board cap {:g} W", *report.cap_w);
   } else {
-    text += "; no cap, clocks as the machine file has them";
+    text += "; no cap, clocks as in the machine file";
   }
-  if (report.limit_w) text += fmt::format(", limit of uniform-cap {:g} W", *report.limit_w);
+  if (report.limit_w) text += fmt::format(", uniform-cap limit {:g} W", *report.limit_w);
   return text + fmt::format("; an idle GPU draws {:.0f} W", report.idle_w);
 }
 
@@ -68,7 +68,7 @@ void add_clocks(PowerFields& fields) {
     const std::string name(kComponentNames[i]);
     fields.push_back(
         {{"clock_GHz." + name, name, "GHz", 3,
-          fmt::format("mean clock of {} while anything ran, 0 where nothing did; null if unmanaged", name)},
+          fmt::format("mean clock of {} while anything ran, 0 where nothing ran; null if unmanaged", name)},
          [i](const PowerRow& row) {
            if (!row.clocks_ghz) return Cell();
            const double clock = (*row.clocks_ghz)[i];
@@ -82,11 +82,10 @@ PowerFields power_fields() {
     return [value](const PowerRow& row) { return row.change ? Cell(*row.change.*value) : Cell(); };
   };
   PowerFields fields = with_energy<PowerRow>(
-      {{{"what", "what", "", 0, "`gemm`, `collective` or `both`: each alone, both at once"}, &PowerRow::what},
-       {{"policy", "policy", "", 0,
-         "of power management (`cortado list power-policies`); `unmanaged` with `--cap none`"},
+      {{{"what", "what", "", 0, "`gemm`, `collective` or `both`: each alone, or both together"}, &PowerRow::what},
+       {{"policy", "policy", "", 0, "power policy (`cortado list power-policies`); `unmanaged` with `--cap none`"},
         &PowerRow::policy},
-       {{"time_us", "time", "us", 1, "of an iteration"}, &PowerRow::time_us}},
+       {{"time_us", "time", "us", 1, "time of an iteration"}, &PowerRow::time_us}},
       &PowerRow::use);
   for (Field<PowerRow>& field : fields) {
     if (field.column.key == "power_W") field.column.digits = 0;
@@ -94,34 +93,34 @@ PowerFields power_fields() {
   }
   add_watts(fields);
   fields.push_back({{"peak_W", "peak", "W", 0,
-                     "greatest average of a control interval behind the first, of any GPU; null if unmanaged"},
+                     "highest average over a control interval after the first, on any GPU; null if unmanaged"},
                     &PowerRow::peak_w});
   add_clocks(fields);
   const PowerFields rest{
       {{"edp_Js", "EDP", "Js", 3, "energy-delay product: joules times seconds", View::wide, Notation::shortest},
        [](const PowerRow& row) { return row.use.energy_delay(); }},
       {{.key = "above_cap",
-        .meaning =
-            "it drew more than it may for longer than a control interval, as where the lowest clocks are too much",
+        .meaning = "it exceeded its power limit for longer than a control interval, for example because even the "
+                   "lowest clocks draw too much",
         .view = View::data},
        &PowerRow::above_cap},
-      {{"time_change_pct", "time", "%", 1, "against policy `none`; null if unmanaged", View::narrow,
+      {{"time_change_pct", "time", "%", 1, "relative to policy `none`; null if unmanaged", View::narrow,
         Notation::with_sign},
        changed(&PowerChange::time)},
       {{"energy_change_pct", "energy", "%", 1, "the same", View::narrow, Notation::with_sign},
        changed(&PowerChange::energy)},
       {{"tflops", "TFLOP/s", "", 1, "of the GEMM on one GPU, over `time_us`; null without a GEMM"}, &PowerRow::tflops},
-      {{.key = "iterations", .meaning = "that were simulated", .view = View::data}, &PowerRow::iterations}};
+      {{.key = "iterations", .meaning = "iterations that were simulated", .view = View::data}, &PowerRow::iterations}};
   fields.insert(fields.end(), rest.begin(), rest.end());
   return fields;
 }
 
 Table over_time(const PowerReport& report) {
   Table table{.key = "over_time",
-              .meaning = "with `--html`: watts of GPU 0 over time, of `both` or of the only thing asked for",
+              .meaning = "with `--html`: watts of GPU 0 over time, for `both` or for the only workload",
               .columns = {{.key = "what", .meaning = "as in `rows`"},
                           {.key = "policy", .meaning = "as in `rows`"},
-                          {.key = "time_us", .head = "time", .unit = "us", .meaning = "begin of the sample"}},
+                          {.key = "time_us", .head = "time", .unit = "us", .meaning = "start of the sample"}},
               .charts = {{.kind = Chart::Kind::areas,
                           .title = "Power over time",
                           .values = component_keys(),
@@ -129,8 +128,8 @@ Table over_time(const PowerReport& report) {
                           .series = {"what", "policy"},
                           .limit = "allowed_W",
                           .about = "Watts of GPU 0 from the first iteration on: compute dies (xcd), I/O dies (iod), "
-                                   "memory (hbm) and the rest of the board. The power management starts from the "
-                                   "clocks of the machine file and settles. Dashed: what the board may draw."}},
+                                   "memory (hbm) and the rest of the board. Power management starts from the clocks of "
+                                   "the machine file and settles. Dashed: the board's limit."}},
               .data_only = true};
   for (const Component component : kComponents) {
     table.columns.push_back({.key = fmt::format("power_W_by_component.{}", name_of(component)),
@@ -158,17 +157,17 @@ std::vector<std::string> notes_of(const PowerReport& report) {
   if (std::ranges::any_of(report.rows, [&](const PowerRow& row) {
         return row.peak_w > allowed(row, report).value_or(0) && !row.above_cap;
       })) {
-    notes.emplace_back("peaks above the cap last less than a control interval: clocks follow what was drawn before");
+    notes.emplace_back("peaks above the cap last less than a control interval: clocks react to the power drawn before");
   }
   for (const PowerRow& row : report.rows) {
     if (!row.above_cap) continue;
     notes.push_back(
-        fmt::format("{} under {}: draws more than it may for longer than a control interval", row.what, row.policy));
+        fmt::format("{} under {}: exceeds its power limit for longer than a control interval", row.what, row.policy));
   }
   if (!report.gemm.empty() && report.cap_w) {
     notes.emplace_back(
-        "clocks follow what the board draws; `cortado overlap` gives a GEMM one clock, at which it alone keeps to the "
-        "cap");
+        "clocks follow the board's power draw; `cortado overlap` gives a GEMM one clock, at which it stays within the "
+        "cap on its own");
   }
   for (std::string& note : skipped_notes(report.skipped)) notes.push_back(std::move(note));
   return notes;
@@ -190,26 +189,25 @@ Document power_document(const PowerReport& report) {
   const bool collective = !report.collective.empty();
   Document document{.schema = "cortado.power", .version = 2, .title = power_title(report)};
   document.about = {power_basis(report),
-                    "time and energy (of all GPUs) of an iteration, watts of one GPU; % against policy none"};
+                    "time and energy (of all GPUs) per iteration, watts per GPU; % relative to policy none"};
   document.facts = {
-      {"gemm", report.gemm.empty() ? Cell() : Cell(report.gemm), "what one GPU multiplies; null if there is none"},
-      {"collective", collective ? Cell(report.collective) : Cell(), "which one; null if there is none"},
-      {"bytes", collective ? Cell(report.bytes) : Cell(), "its whole buffer"},
-      {"variant", collective ? Cell(report.variant) : Cell(), "how it is done"},
+      {"gemm", report.gemm.empty() ? Cell() : Cell(report.gemm), "GEMM on each GPU; null if there is none"},
+      {"collective", collective ? Cell(report.collective) : Cell(), "name of the collective; null if there is none"},
+      {"bytes", collective ? Cell(report.bytes) : Cell(), "size of its whole buffer"},
+      {"variant", collective ? Cell(report.variant) : Cell(), "its variant"},
       {"strategy", report.strategy.empty() ? Cell() : Cell(report.strategy),
-       "of both, with what was decided; null: launched at once"},
-      {"ranks", report.ranks, "GPUs that take part"},
+       "strategy, with the details it decided on; null: both launched at once"},
+      {"ranks", report.ranks, "number of GPUs"},
       {"machine", report.machine, "modelled machine"},
       {"where", report.where, "the simulated machine"},
-      {"idle_W", report.idle_w, "of a GPU on which nothing runs"},
-      {"cap_W", report.cap_w, "of a board; null with `--cap none`"},
-      {"limit_W", report.limit_w, "of `uniform-cap`; null if that is not among the rows"}};
-  Table rows =
-      table_of("rows",
-               "by what, then by policy; `none` is the first of each. Everything is repeated for forty control "
-               "intervals of the power management and twenty iterations or longer; rows are means of the "
-               "second half of the iterations, clocks and peaks are of the whole run",
-               power_fields(), report.rows);
+      {"idle_W", report.idle_w, "power of an idle GPU"},
+      {"cap_W", report.cap_w, "cap of the board; null with `--cap none`"},
+      {"limit_W", report.limit_w, "limit of `uniform-cap`; null if it is not among the rows"}};
+  Table rows = table_of("rows",
+                        "by workload, then by policy; `none` comes first for each. Everything is repeated for at least "
+                        "forty control intervals of the power management and twenty iterations; rows are means over "
+                        "the second half of the iterations, clocks and peaks cover the whole run",
+                        power_fields(), report.rows);
   rows.charts = {{.title = "Mean power of a GPU, by component",
                   .values = component_keys(),
                   .labels = {"what", "policy"},

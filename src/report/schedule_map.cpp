@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kClose = 1.01;
 constexpr const char* kMapAbout =
-    "the strategy that `cortado overlap` chooses, and its speed-up over serial, simulated";
+    "the strategy that `cortado overlap` recommends, and its speed-up over serial, simulated";
 
 double over(Nanoseconds a, Nanoseconds b) {
   return static_cast<double>(a.value) / static_cast<double>(b.value);
@@ -51,7 +51,7 @@ std::string schedule_map_text(const ScheduleMap& map) {
   for (std::size_t i = 0; i < map.schedules.size(); ++i) {
     text += fmt::format("#   {} {}: {} of {}\n", map.letters[i], map.schedules[i], map.won(i), map.cells.size());
   }
-  text += "#   ~ another one takes at most 1 % longer; . nothing fits the memory\n";
+  text += "#   ~ another strategy is within 1 %; . nothing fits in memory\n";
   constexpr int kCell = 8;
   text += fmt::format("{:>6} \\ M", "K");
   for (const std::uint64_t m : map.m) text += fmt::format("{:>{}}", map_number(m), kCell);
@@ -73,26 +73,26 @@ std::string schedule_map_text(const ScheduleMap& map) {
 Document schedule_map_document(const ScheduleMap& map) {
   Document document{.schema = "cortado.schedule_map", .title = map_title(map)};
   document.about = {kMapAbout};
-  document.facts = {{"collective", map.collective, "which one"},
+  document.facts = {{"collective", map.collective, "name of the collective"},
                     {"product_first", map.product_first, "the collective consumes the GEMM's output"},
-                    {"n", map.n, "columns that one GPU multiplies"},
+                    {"n", map.n, "columns of the GEMM on each GPU"},
                     {"dtype", map.dtype, "element type"},
-                    {"ranks", map.ranks, "GPUs that take part"},
+                    {"ranks", map.ranks, "number of GPUs"},
                     {"machine", map.machine, "modelled machine"},
                     {"schedules", map.schedules, "strategies that were compared"}};
   std::vector<Field<MapCell>> fields{
-      {{.key = "m", .head = "M", .meaning = "rows of all GPUs"},
+      {{.key = "m", .head = "M", .meaning = "rows over all GPUs"},
        [](const MapCell& cell) { return Cell(cell.m).shown_as(map_number(cell.m)); }},
       {{.key = "k", .head = "K", .meaning = "depth"},
        [](const MapCell& cell) { return Cell(cell.k).shown_as(map_number(cell.k)); }},
-      {{.key = "winner", .head = "use", .meaning = "the strategy to use, without its chunks; null: nothing fits"},
+      {{.key = "winner",
+        .head = "use",
+        .meaning = "recommended strategy, without its number of chunks; null: nothing fits"},
        [&](const MapCell& cell) { return cell.winner ? Cell(map.schedules[*cell.winner]) : Cell(); }},
-      {{.key = "choice",
-        .head = "in full",
-        .meaning = "the same with its number of chunks, as cortado overlap names it"},
+      {{.key = "choice", .head = "in full", .meaning = "the same with its number of chunks, as in cortado overlap"},
        [](const MapCell& cell) { return cell.winner ? Cell(cell.choice) : Cell(); }},
       {{.key = "speedup", .head = "speed-up", .digits = 2, .meaning = "of the winner over serial"}, &MapCell::speedup},
-      {{.key = "close", .head = "another within 1 %", .meaning = "another one takes at most 1 % longer"},
+      {{.key = "close", .head = "another within 1 %", .meaning = "another strategy takes at most 1 % longer"},
        &MapCell::is_close}};
   const auto by_schedule = [&](const char* key, const char* unit, const char* meaning, View view, const auto& value) {
     for (std::size_t i = 0; i < map.schedules.size(); ++i) {
@@ -109,22 +109,20 @@ Document schedule_map_document(const ScheduleMap& map) {
     return i < cell.energies.size() ? cell.energies[i] : std::nullopt;
   };
   by_schedule(
-      "times_us", "us", "by strategy, of several numbers of chunks the best; null: it does not fit", View::narrow,
+      "times_us", "us", "by strategy, with its best number of chunks; null: it does not fit", View::narrow,
       [](const MapCell& cell, std::size_t i) { return cell.times[i] ? Cell(microseconds(*cell.times[i])) : Cell(); });
-  by_schedule("energy_J", "J", "of all GPUs, by strategy; null also without `[power]`", View::data,
+  by_schedule("energy_J", "J", "energy of all GPUs, by strategy; null also without `[power]`", View::data,
               [energy](const MapCell& cell, std::size_t i) { return energy_cells(energy(cell, i))[0]; });
   by_schedule("power_W", "W", "of one GPU, the same", View::data,
               [energy](const MapCell& cell, std::size_t i) { return energy_cells(energy(cell, i))[1]; });
   document.tables = {table_of("cells", "one per GEMM", fields, map.cells)};
-  document.tables.front().charts = {
-      {.kind = Chart::Kind::map,
-       .title = "The strategy to use",
-       .values = {"winner"},
-       .labels = {"m", "k"},
-       .series = {"speedup"},
-       .about =
-           "Over rows (M) and depth (K) of the GEMM; numbers: speed-up over serial. Nothing where nothing fits the "
-           "memory."}};
+  document.tables.front().charts = {{.kind = Chart::Kind::map,
+                                     .title = "Recommended strategy",
+                                     .values = {"winner"},
+                                     .labels = {"m", "k"},
+                                     .series = {"speedup"},
+                                     .about = "Over rows (M) and depth (K) of the GEMM; numbers: speed-up over serial. "
+                                              "Empty where nothing fits in memory."}};
   return document;
 }
 

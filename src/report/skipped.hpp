@@ -16,7 +16,7 @@ std::vector<Field<Item>> reason_fields(std::vector<Field<Item>> fields, Diagnost
     fields.push_back(
         {{.key = key, .meaning = meaning}, [reason, part](const Item& item) { return item.*reason.*part; }});
   };
-  add("code", "of the reason ([errors.md](errors.md))", &Diagnostic::code);
+  add("code", "its code ([errors.md](errors.md))", &Diagnostic::code);
   add("message", "the reason", &Diagnostic::message);
   add("hint", "what to do about it; may be empty", &Diagnostic::hint);
   return fields;

@@ -183,8 +183,8 @@ Bytes cache_of(const CommunicatorOptions& options) {
 
 Status check_options(const CommunicatorOptions& options) {
   if (options.ranks == 0 || options.ranks > runtime::kMostRanks || options.rank >= options.ranks) {
-    return fail("runtime.options", fmt::format("rank {} of {}: there are 1 to {} ranks, counted from 0", options.rank,
-                                               options.ranks, runtime::kMostRanks));
+    return fail("runtime.options", fmt::format("rank {} of {}: there can be 1 to {} ranks, counted from 0",
+                                               options.rank, options.ranks, runtime::kMostRanks));
   }
   return {};
 }
@@ -198,7 +198,8 @@ Communicator::~Communicator() = default;
 
 Result<Communicator> Communicator::join(const CommunicatorOptions& options) {
   CORTADO_RETURN_IF_ERROR(check_options(options));
-  if (options.name.empty()) return fail("runtime.options", "the communicator has no name", "give all ranks the same");
+  if (options.name.empty())
+    return fail("runtime.options", "the communicator has no name", "give all ranks the same name");
   CORTADO_ASSIGN_OR_RETURN(const runtime::Tuning tuning, tuning_of(options));
   CORTADO_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Segment> segment, runtime::Segment::attach(options));
   auto impl = std::make_unique<Impl>(std::move(segment), options.rank, options.timeout);

@@ -51,7 +51,7 @@ Result<CommunicatorOptions> options_from_environment() {
     const std::uint32_t here = number(launcher.local_ranks).value_or(*ranks);
     if (here != *ranks) {
       return fail("runtime.options", fmt::format("{} of {} ranks are on this computer", here, *ranks),
-                  "ranks of a communicator are on one computer");
+                  "all ranks of a communicator must be on one computer");
     }
     std::string name;
     for (const char* part : launcher.job) name += *part == '\0' ? "" : variable(part) + "-";
@@ -63,7 +63,7 @@ Result<CommunicatorOptions> options_from_environment() {
     options.ranks = *ranks;
     return options;
   }
-  return fail("runtime.options", "no launcher has said which rank this is",
+  return fail("runtime.options", "no launcher has set the rank",
               "start with torchrun or mpirun, or set CORTADO_RANK, CORTADO_RANKS and CORTADO_NAME");
 }
 

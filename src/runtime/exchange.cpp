@@ -153,9 +153,9 @@ Status Exchange::check_calls() const {
   for (std::uint32_t r = 1; r < team_.ranks(); ++r) {
     const Call& call = team_.call_of(r);
     if (same_call(call, first)) continue;
-    Diagnostic diagnostic{"runtime.mismatch",
-                          fmt::format("rank 0 called {}, rank {} {}", describe(first), r, describe(call)),
-                          "all ranks call the same operations in the same order, with the same sizes, types and root"};
+    Diagnostic diagnostic{
+        "runtime.mismatch", fmt::format("rank 0 called {}, rank {} {}", describe(first), r, describe(call)),
+        "all ranks must call the same operations in the same order, with the same sizes, types and root"};
     diagnostic.place.rank = RankId{r};
     return fail(std::move(diagnostic));
   }

@@ -248,7 +248,7 @@ TEST(Processes, ARankThatNeverComesEndsTheWaitForIt) {
   const auto joined = Communicator::join(options);
   ASSERT_FALSE(joined);
   EXPECT_EQ(joined.error().code, "runtime.join");
-  EXPECT_EQ(joined.error().message, "1 of 2 ranks came within the time-out");
+  EXPECT_EQ(joined.error().message, "only 1 of 2 ranks joined within the time-out");
   EXPECT_TRUE(left_in_shared_memory().empty());
 }
 

@@ -121,7 +121,7 @@ Segment::~Segment() {
 Status Segment::map(int file) {
   const int flags = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED | MAP_NORESERVE;
   void* const memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, flags, file, 0);
-  if (memory == MAP_FAILED) return fail(join_error("mmap", errno, "ask for a smaller window"));
+  if (memory == MAP_FAILED) return fail(join_error("mmap", errno, "use a smaller window"));
   base_ = static_cast<std::byte*>(memory);
   return {};
 }
@@ -129,8 +129,8 @@ Status Segment::map(int file) {
 Status Segment::lock(std::uint32_t rank) const {
   struct flock lock = lock_of_byte(rank, F_WRLCK);
   if (::fcntl(file_, F_SETLK, &lock) == 0) return {};
-  return fail("runtime.join", fmt::format("rank {} of this communicator is there already", rank),
-              "give every rank a number of its own, and every communicator a name");
+  return fail("runtime.join", fmt::format("rank {} of this communicator already exists", rank),
+              "use a unique number for every rank, and a unique name for every communicator");
 }
 
 Result<std::shared_ptr<Segment>> Segment::plain(std::uint32_t ranks, Bytes window) {
@@ -151,7 +151,7 @@ Status Segment::create(const std::string& path) {
   if (file_ < 0) return fail(join_error("open " + unfinished, errno));
   const auto give_up = [&](const char* call, int error) {
     ::unlink(unfinished.c_str());
-    return fail(join_error(call, error, "make room in /dev/shm"));
+    return fail(join_error(call, error, "free some space in /dev/shm"));
   };
   CORTADO_RETURN_IF_ERROR(lock(0));
   if (::ftruncate(file_, static_cast<off_t>(bytes_)) != 0) return give_up("ftruncate", errno);
@@ -166,8 +166,8 @@ Status Segment::create(const std::string& path) {
     const int error = errno;
     ::unlink(unfinished.c_str());
     if (error != EEXIST) return fail(join_error("link " + path, error));
-    return fail("runtime.join", "a communicator of this name is being made by another rank 0",
-                "give every rank a number of its own, and every communicator a name");
+    return fail("runtime.join", "another rank 0 is already creating a communicator of this name",
+                "use a unique number for every rank, and a unique name for every communicator");
   }
   ::unlink(unfinished.c_str());
   return {};
@@ -180,16 +180,16 @@ Status Segment::open(const std::string& path, Clock::time_point deadline) {
     if (file_ >= 0) ::close(file_);
     file_ = -1;
     if (Clock::now() > deadline) {
-      return fail("runtime.join", "rank 0 did not come within the time-out",
-                  "start all ranks, with the same name; ranks of a communicator are on one computer");
+      return fail("runtime.join", "rank 0 did not appear within the time-out",
+                  "start all ranks with the same name; all ranks of a communicator must be on one computer");
     }
     std::this_thread::sleep_for(kRetry);
   }
   struct stat info {};
   if (::fstat(file_, &info) != 0) return fail(join_error("fstat", errno));
   if (static_cast<std::uint64_t>(info.st_size) != bytes_) {
-    return fail("runtime.join", "rank 0 has another number of ranks or another window",
-                "give all ranks the same options");
+    return fail("runtime.join", "rank 0 has a different number of ranks or a different window",
+                "start all ranks with the same options");
   }
   return map(file_);
 }
@@ -220,11 +220,11 @@ Status Segment::wait_for_all(const CommunicatorOptions& options, Clock::time_poi
     if (there >= options.ranks) return {};
     for (std::uint32_t r = 0; r < options.ranks; ++r) {
       if (r == options.rank || block(r).process.load(std::memory_order_acquire) == 0 || alive(r)) continue;
-      return fail("runtime.join", fmt::format("rank {} ended before all ranks had joined", r));
+      return fail("runtime.join", fmt::format("rank {} exited before all ranks had joined", r));
     }
     if (Clock::now() > deadline) {
-      return fail("runtime.join", fmt::format("{} of {} ranks came within the time-out", there, options.ranks),
-                  "start all ranks, with the same name; ranks of a communicator are on one computer");
+      return fail("runtime.join", fmt::format("only {} of {} ranks joined within the time-out", there, options.ranks),
+                  "start all ranks with the same name; all ranks of a communicator must be on one computer");
     }
     std::this_thread::sleep_for(kRetry);
   }
@@ -234,7 +234,7 @@ Status Segment::commit(std::span<std::byte> part) const {
   if (file_ < 0) return {};
   const auto offset = static_cast<off_t>(part.data() - base_);
   if (const int error = ::posix_fallocate(file_, offset, static_cast<off_t>(part.size())); error != 0) {
-    return fail(system_error("runtime.memory", "posix_fallocate", error, "make room in /dev/shm"));
+    return fail(system_error("runtime.memory", "posix_fallocate", error, "free some space in /dev/shm"));
   }
   return {};
 }

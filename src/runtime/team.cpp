@@ -125,12 +125,12 @@ Status Team::look_for_trouble(Watch& watch, OperationKind in) {
     const bool gone = left || !segment_->alive(r);
     if (gone && (watch.gone & bit) != 0) {
       if (!left) {
-        return end("runtime.peer", fmt::format("rank {} (process {}) ended; rank {} was in {} (operation {})", r,
+        return end("runtime.peer", fmt::format("rank {} (process {}) exited; rank {} was in {} (operation {})", r,
                                                other.process.load(), rank_, name_of(in), calls_));
       }
       if (behind || (watch.peers & bit) != 0) {
-        return end("runtime.peer",
-                   fmt::format("rank {} left while rank {} waits in {} (operation {})", r, rank_, name_of(in), calls_));
+        return end("runtime.peer", fmt::format("rank {} left while rank {} was waiting in {} (operation {})", r, rank_,
+                                               name_of(in), calls_));
       }
     }
     if (gone) watch.gone |= bit;
@@ -138,7 +138,7 @@ Status Team::look_for_trouble(Watch& watch, OperationKind in) {
   }
   if (now - watch.start < timeout_) return {};
   return end("runtime.timeout",
-             fmt::format("rank {} waited {} ms in {} (operation {}); not there yet: rank {}", rank_, timeout_.count(),
+             fmt::format("rank {} waited {} ms in {} (operation {}); still missing: rank {}", rank_, timeout_.count(),
                          name_of(in), calls_, late.empty() ? "none, but some are slow" : late));
 }
 

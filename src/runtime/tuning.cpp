@@ -26,7 +26,7 @@ Result<Variant> parse_variant(std::string_view name) {
   for (const Variant variant : kVariants) {
     if (name == name_of(variant)) return variant;
   }
-  return fail("runtime.options", fmt::format("there is no variant \"{}\"", name),
+  return fail("runtime.options", fmt::format("unknown variant \"{}\"", name),
               "use slots, staged, direct or auto, or rules such as all-gather<=64KiB:slots, direct");
 }
 
@@ -36,7 +36,7 @@ Result<OperationKind> parse_kind(std::string_view name) {
     if (name == name_of(kind)) return kind;
     names.emplace_back(name_of(kind));
   }
-  return fail("runtime.options", fmt::format("no variants can be chosen for \"{}\"", name),
+  return fail("runtime.options", fmt::format("variants cannot be chosen for \"{}\"", name),
               suggestion(name, names, "collectives: "));
 }
 

@@ -19,7 +19,7 @@ Result<std::span<std::byte>> WindowHeap::allocate(Bytes bytes) {
   const auto found = std::ranges::find_if(free_, [&](const auto& part) { return part.second >= wanted; });
   if (found == free_.end() || bytes.value > window_.size()) {
     return fail("runtime.memory",
-                fmt::format("no {} in one piece are left of the window of {}", format_bytes(bytes),
+                fmt::format("no contiguous {} is left in the window of {}", format_bytes(bytes),
                             format_bytes({window_.size()})),
                 "join with a larger window");
   }

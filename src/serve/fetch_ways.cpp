@@ -40,7 +40,7 @@ std::vector<std::string> way_names() {
 
 Outcome<FetchCost> fetch_way(const std::string& name, const FetchedCache& cache, const Machine& machine) {
   if (!plan::find_kv_strategy(name)) {
-    return fail_at(Stage::plan, {"serve.way", fmt::format("there is no way {} to get prefixes", name),
+    return fail_at(Stage::plan, {"serve.way", fmt::format("{} is not a known way to obtain prefixes", name),
                                  suggestion(name, way_names())});
   }
   pipeline::KvFetchQuestion question{.model = cache.model,

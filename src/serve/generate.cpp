@@ -114,29 +114,29 @@ Unexpected<Diagnostic> bad_arrivals(std::string_view message, std::string_view h
 }  // namespace
 
 Status check(const Generated& generated) {
-  if (generated.requests == 0) return bad_arrivals("0 requests", "give --requests 1 or more");
+  if (generated.requests == 0) return bad_arrivals("0 requests", "use --requests 1 or more");
   if (generated.rate && !(*generated.rate > 0 && std::isfinite(*generated.rate))) {
-    return bad_arrivals(fmt::format("{} requests a second", *generated.rate), "give --rate above 0, or inf");
+    return bad_arrivals(fmt::format("{} requests per second", *generated.rate), "use --rate above 0, or inf");
   }
-  if (generated.users == 0U) return bad_arrivals("a closed loop of 0 users", "give --closed-loop 1 or more");
+  if (generated.users == 0U) return bad_arrivals("a closed loop of 0 users", "use --closed-loop 1 or more");
   for (const auto& [name, length] : {std::pair("--input", generated.input), {"--output", generated.output}}) {
-    if (length.least == 0) return bad_arrivals(fmt::format("{} of 0 tokens", name), "give 1 or more");
+    if (length.least == 0) return bad_arrivals(fmt::format("{} of 0 tokens", name), "use 1 or more");
     if (length.most < length.least) {
       return bad_arrivals(fmt::format("{} {}:{} ends before it begins", name, length.least, length.most),
-                          "give the smaller number first");
+                          "put the smaller number first");
     }
   }
   if (!(generated.hit_rate >= 0 && generated.hit_rate <= 1)) {
-    return bad_arrivals(fmt::format("a hit rate of {}", generated.hit_rate), "give --hit-rate 0 to 1");
+    return bad_arrivals(fmt::format("a hit rate of {}", generated.hit_rate), "use --hit-rate 0 to 1");
   }
-  if (generated.turns == 0) return bad_arrivals("conversations of 0 turns", "give --turns 1 or more");
+  if (generated.turns == 0) return bad_arrivals("conversations of 0 turns", "use --turns 1 or more");
   if (!(generated.think_seconds >= 0 && generated.think_seconds < 1e6)) {
-    return bad_arrivals(fmt::format("{} seconds between turns", generated.think_seconds), "give --think 0 or more");
+    return bad_arrivals(fmt::format("{} seconds between turns", generated.think_seconds), "use --think 0 or more");
   }
   const double longest =
       (static_cast<double>(generated.input.most) + generated.output.most) * static_cast<double>(generated.turns);
   if (longest > std::numeric_limits<std::int32_t>::max()) {
-    return bad_arrivals(fmt::format("a conversation of {:.3g} tokens", longest), "give shorter or fewer turns");
+    return bad_arrivals(fmt::format("a conversation of {:.3g} tokens", longest), "use shorter or fewer turns");
   }
   return {};
 }

@@ -33,31 +33,31 @@ Status check_request(const ServeRequest& request, const Machine& machine) {
   const std::uint64_t gpus = std::uint64_t{request.layout.tp} * request.replicas;
   if (request.replicas == 0 || gpus > machine.gpus) {
     return fail("model.layout",
-                fmt::format("{} of {} do not fit the {} of {}", counted(request.replicas, "replica"),
+                fmt::format("{} of {} do not fit on the {} of {}", counted(request.replicas, "replica"),
                             counted(request.layout.tp, "GPU"), machine.gpus, machine.name),
-                "give fewer --replicas or a smaller --tp");
+                "use fewer --replicas or a smaller --tp");
   }
   if (request.limits.max_tokens > kMostTokens) {
     return fail("serve.limits", fmt::format("steps of {} tokens", request.limits.max_tokens),
-                fmt::format("give --max-tokens up to {}", kMostTokens));
+                fmt::format("use --max-tokens up to {}", kMostTokens));
   }
   if (!(request.memory_share > 0 && request.memory_share <= 1)) {
-    return fail("serve.limits", fmt::format("{} of a GPU's memory", request.memory_share),
-                "give --memory-share above 0, up to 1");
+    return fail("serve.limits", fmt::format("{} is not a valid share of GPU memory", request.memory_share),
+                "use --memory-share above 0 and up to 1");
   }
   if (std::holds_alternative<std::string>(request.arrivals) && kTraceBlock % request.page != 0) {
     return fail("serve.limits",
-                fmt::format("blocks of {} tokens, and those of a trace have {}", request.page, kTraceBlock),
-                "give a --block that divides 512");
+                fmt::format("blocks of {} tokens, but the trace has blocks of {}", request.page, kTraceBlock),
+                "use a --block that divides 512");
   }
   if (request.limits.max_tokens < request.limits.max_sequences) {
     return fail("serve.limits",
-                fmt::format("a step of {} tokens has no room for one of each of {} sequences",
+                fmt::format("a step of {} tokens cannot hold one token of each of {} sequences",
                             request.limits.max_tokens, request.limits.max_sequences),
-                "give --max-tokens at least as large as --max-seqs");
+                "use --max-tokens at least as large as --max-seqs");
   }
   if (request.host_tier && request.host_tier->value == 0) {
-    return fail("serve.tier", "a host tier of 0 bytes holds nothing", "give --kv-tier host:500GB, or leave it out");
+    return fail("serve.tier", "a host tier of 0 bytes holds nothing", "use --kv-tier host:500GB, or leave it out");
   }
   if (const auto* generated = std::get_if<Generated>(&request.arrivals)) return check(*generated);
   return {};
@@ -79,11 +79,11 @@ Result<std::uint64_t> pages_of_pool(const ServeRequest& request, const Machine& 
   constexpr double kGiB = 1ULL << 30;
   return fail(
       "model.memory",
-      fmt::format("{:.0f} % of the memory of {} are {:.1f} GiB; weights take {:.1f} and activations of a step "
-                  "{:.1f}: no room for a KV cache",
+      fmt::format("{:.0f} % of the memory of {} is {:.1f} GiB; weights take {:.1f} and activations of a step {:.1f}, "
+                  "leaving no room for a KV cache",
                   100 * request.memory_share, machine.name, all / kGiB, static_cast<double>(need.weights.value) / kGiB,
                   static_cast<double>(need.activations.value) / kGiB),
-      "give a larger --memory-share, spread it further with --tp, or give --dtype f8 or smaller --max-tokens");
+      "use a larger --memory-share, a larger --tp, --dtype f8, or a smaller --max-tokens");
 }
 
 std::uint32_t block_of(const ServeRequest& request) {
@@ -173,7 +173,8 @@ Result<ServeReport> prepare(const ServeRequest& request, const Machine& machine)
   if (const auto* generated = std::get_if<Generated>(&request.arrivals); generated && generated->hit_rate > 0) {
     const double share = share_in_tier(request, report.tier_blocks);
     if (share < 1) {
-      report.notes.push_back(fmt::format("host memory holds {:.0f} % of what was to be stored before", 100 * share));
+      report.notes.push_back(
+          fmt::format("host memory can hold {:.0f} % of the prefixes that should already be stored", 100 * share));
     }
   }
   return report;
@@ -291,8 +292,8 @@ Outcome<ReplicaConfig> ServingStudy::config_of(const std::string& way, const Ser
   if (way == kRecompute || way == kHbmOnly) return config;
   if (!request.host_tier) {
     return fail_at(Stage::plan,
-                   {"serve.tier", fmt::format("{} fetches from host memory, and there is no tier in it", way),
-                    "give --kv-tier host:500GB"});
+                   {"serve.tier", fmt::format("{} fetches from host memory, but there is no host tier", way),
+                    "pass --kv-tier host:500GB"});
   }
   config.reuse = Reuse::host;
   config.host_blocks = report.tier_blocks;

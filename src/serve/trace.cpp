@@ -60,13 +60,14 @@ class TraceSource : public Source {
       error.place.file = path_;
       return fail(std::move(error));
     }
-    if (requests_ == 0) return wrong("no requests", "one JSON object a line: timestamp, input_length, output_length");
+    if (requests_ == 0)
+      return wrong("no requests", "write one JSON object per line: timestamp, input_length, output_length");
     return {};
   }
 
   Result<std::uint32_t> length(const Json& object, const char* key) const {
     const Json* const found = object.find(key);
-    const char* const hint = "a whole number of tokens";
+    const char* const hint = "use a whole number of tokens";
     if (found == nullptr) return wrong(fmt::format("{} is missing", key), hint);
     const bool whole = found->is_number_unsigned() && found->whole() <= std::numeric_limits<std::int32_t>::max();
     if (!whole) return wrong(fmt::format("{} is {}", key, found->dump()), hint);
@@ -77,16 +78,16 @@ class TraceSource : public Source {
     const auto parsed = Json::parse(text);
     if (!parsed || !parsed->is_object()) {
       return wrong("not a JSON object",
-                   "one a line: {\"timestamp\": 0, \"input_length\": 1024, \"output_length\": 64}");
+                   "write one per line: {\"timestamp\": 0, \"input_length\": 1024, \"output_length\": 64}");
     }
     const Json& object = *parsed;
     const Json* const time = object.find("timestamp");
     const bool timed = time != nullptr && time->is_number() && time->number() <= kLongestMs;
-    if (!timed) return wrong("timestamp is missing or not a number", "give milliseconds since the start of the trace");
+    if (!timed) return wrong("timestamp is missing or not a number", "use milliseconds since the start of the trace");
     const double at = time->number();
     if (at < 0)
       return wrong(fmt::format("timestamp {} is negative", time->dump()),
-                   "give milliseconds since the start of the trace");
+                   "use milliseconds since the start of the trace");
     if (at < last_ms_) {
       return wrong(fmt::format("timestamp {} is before that of the request above, {}", time->dump(), last_ms_),
                    "sort the lines by timestamp");
@@ -95,7 +96,7 @@ class TraceSource : public Source {
     Request request{.arrival_ns = static_cast<std::int64_t>(at * 1e6)};
     CORTADO_ASSIGN_OR_RETURN(request.input, length(object, "input_length"));
     CORTADO_ASSIGN_OR_RETURN(request.output, length(object, "output_length"));
-    if (request.input == 0) return wrong("input_length is 0", "a prompt has at least one token");
+    if (request.input == 0) return wrong("input_length is 0", "a prompt needs at least one token");
     CORTADO_ASSIGN_OR_RETURN(request.blocks.listed, names(object, request.input));
     return request;
   }
@@ -104,8 +105,8 @@ class TraceSource : public Source {
     std::vector<std::uint64_t> listed;
     const Json* const found = object.find("hash_ids");
     if (found == nullptr) return listed;
-    const char* const hint = "a list of whole numbers, one for every 512 tokens of the prompt, or none at all";
-    if (!found->is_array()) return wrong("hash_ids is no list", hint);
+    const char* const hint = "use a list of whole numbers, one per 512 tokens of the prompt, or leave it out";
+    if (!found->is_array()) return wrong("hash_ids is not a list", hint);
     for (const Json& id : *found) {
       if (!id.is_number_unsigned()) return wrong(fmt::format("hash_ids has {}", id.dump()), hint);
       listed.push_back(id.whole());
@@ -133,7 +134,8 @@ Result<std::unique_ptr<Source>> open_trace(const std::string& path, const Share&
   std::error_code ignored;
   std::ifstream file(path);
   if (!file || std::filesystem::is_directory(path, ignored)) {
-    Diagnostic error = system_error("serve.trace", "open", file ? EISDIR : errno, "give a file with a request a line");
+    Diagnostic error =
+        system_error("serve.trace", "open", file ? EISDIR : errno, "use a file with one request per line");
     error.place.file = path;
     return fail(std::move(error));
   }

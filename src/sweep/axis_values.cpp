@@ -38,7 +38,7 @@ Result<std::vector<std::string>> lines_of(const std::string& path) {
     if (!said.empty()) lines.emplace_back(said);
   }
   if (lines.empty()) {
-    return fail({"sweep.axis", "the file has no values", "give one value a line", in_file(path)});
+    return fail({"sweep.axis", "the file has no values", "write one value per line", in_file(path)});
   }
   return lines;
 }
@@ -58,14 +58,14 @@ class Form {
     for (const auto& [key, node] : table_) {
       if (std::ranges::count(keys, key.str()) > 0) continue;
       std::vector<std::string> known(keys.begin(), keys.end());
-      return refuse(fmt::format("{} is no part of such an axis", key.str()), suggestion(key.str(), known));
+      return refuse(fmt::format("{} is not part of such an axis", key.str()), suggestion(key.str(), known));
     }
     return {};
   }
 
   Result<std::string> text(std::string_view key) const {
     if (const auto value = table_[key].value<std::string>()) return *value;
-    return refuse(fmt::format("{} is not a text", key), std::string(kForms));
+    return refuse(fmt::format("{} is not a string", key), std::string(kForms));
   }
 
   Result<Value> number(std::string_view key, const toml::node* node) const {
@@ -89,7 +89,7 @@ class Form {
     const double count = std::floor((real(to) - real(from)) / real(step) * (1 + 1e-12)) + 1;
     if (!(real(step) > 0) || !(count >= 1)) {
       return refuse(fmt::format("no values from {} to {} in steps of {}", text_of(from), text_of(to), text_of(step)),
-                    "steps are above 0, and `to` is not below `from`");
+                    "steps must be above 0, and `to` must not be below `from`");
     }
     return numbered(count, from, [&](double i) { return real(from) + i * real(step); }, {from, step});
   }
@@ -107,7 +107,7 @@ class Form {
     if (!(real(from) > 0) || !(real(factor) > 1) || real(to) < real(from)) {
       return refuse(fmt::format("no values from {} to {}, each {} times the one before", text_of(from), text_of(to),
                                 text_of(factor)),
-                    "FROM is above 0, TO is not below it, and the factor is above 1");
+                    "FROM must be above 0, TO must not be below it, and the factor must be above 1");
     }
     const double count = std::floor(std::log(real(to) / real(from)) / std::log(real(factor)) + 1e-9) + 1;
     return numbered(count, from, [&](double i) { return real(from) * std::pow(real(factor), i); }, {from, factor});
@@ -125,13 +125,13 @@ class Form {
                                       std::initializer_list<Value> parts) const {
     constexpr double kExact = 9007199254740992.0;  // 2^53
     if (count > static_cast<double>(kMostValues)) {
-      return refuse(fmt::format("{:.0f} values", count), fmt::format("an axis has at most {}", kMostValues));
+      return refuse(fmt::format("{:.0f} values", count), fmt::format("an axis can have at most {}", kMostValues));
     }
     const bool whole = std::ranges::all_of(parts, [](const Value& one) { return one.index() == 0; });
     std::vector<Value> values;
     for (double i = 0; i < count; ++i) {
       const double number = at(i);
-      if (whole && std::abs(number) > kExact) return refuse("values beyond 2^53", "give them as a list");
+      if (whole && std::abs(number) > kExact) return refuse("values above 2^53", "write them as a list");
       values.push_back(whole ? Value{static_cast<std::int64_t>(std::llround(number))} : Value{number});
     }
     return values;
@@ -192,24 +192,24 @@ Result<std::vector<Value>> axis_values(const toml::node& node, const std::string
       for (const std::string& line : lines) values.push_back(value_of_text(line));
       return values;
     }
-    return form.refuse("an axis that says nothing about its values", fmt::format("give {}", kForms));
+    return form.refuse("the axis does not define its values", fmt::format("use {}", kForms));
   }
   const toml::array* const list = node.as_array();
   if (list == nullptr) {
     return fail({"sweep.axis", fmt::format("axis {} is not a list", name),
-                 fmt::format("give {}; what is the same at all points belongs to [fixed]", kForms), place});
+                 fmt::format("use {}; put what is the same at all points in [fixed]", kForms), place});
   }
-  if (list->empty()) return fail({"sweep.axis", fmt::format("axis {} is empty", name), "give it values", place});
+  if (list->empty()) return fail({"sweep.axis", fmt::format("axis {} is empty", name), "add values", place});
   if (list->size() > kMostValues) {
     return fail({"sweep.axis", fmt::format("{} values", list->size()),
-                 fmt::format("an axis has at most {}", kMostValues), place});
+                 fmt::format("an axis can have at most {}", kMostValues), place});
   }
   std::vector<Value> values;
   for (const toml::node& one : *list) {
     const auto value = value_of(one);
     if (!value) {
-      return fail({"sweep.axis", fmt::format("axis {} has a value that is no number, text or list", name),
-                   "give numbers, texts, true or false", place_in(file, one, name)});
+      return fail({"sweep.axis", fmt::format("axis {} has a value that is not a number, string or list", name),
+                   "use numbers, strings, true or false", place_in(file, one, name)});
     }
     values.push_back(*value);
   }
@@ -224,12 +224,12 @@ Result<std::vector<Axis>> axes_of_file(const std::string& path) {
     const std::vector<std::string> cells = split(lines[i], ',');
     if (cells.size() != axes.size()) {
       return fail({"sweep.axis", fmt::format("\"{}\" has {} values for {} axes", lines[i], cells.size(), axes.size()),
-                   "give as many values in each line as there are names in the first one", in_file(path)});
+                   "put as many values in each line as there are names in the first one", in_file(path)});
     }
     for (std::size_t j = 0; j < cells.size(); ++j) axes[j].values.push_back(value_of_text(trimmed(cells[j])));
   }
   if (lines.size() == 1) {
-    return fail({"sweep.axis", "the file has names of axes and no values", "add lines of values", in_file(path)});
+    return fail({"sweep.axis", "the file has axis names but no values", "add lines of values", in_file(path)});
   }
   return axes;
 }

@@ -51,7 +51,7 @@ class SpecCheck {
       std::vector<std::string> names;
       for (const Axis* axis : axes) names.push_back(axis->name);
       if (std::ranges::count(names, name) == 0) {
-        return fail({"sweep.name", fmt::format("{{{}}} is no axis of the spec", name),
+        return fail({"sweep.name", fmt::format("{{{}}} is not an axis of the spec", name),
                      suggestion(name, names, "axes: "), in_file(spec_.file)});
       }
     }
@@ -77,12 +77,11 @@ class SpecCheck {
  private:
   Unexpected<Diagnostic> unknown(const std::string& name, std::uint32_t line, const std::string& key,
                                  const std::vector<std::string>& known) const {
-    return fail(
-        {"sweep.name",
-         fmt::format("{} is no flag of cortado {} that a sweep has, no field of a machine, no label, and stands "
-                     "nowhere in braces",
-                     name, question_.name()),
-         suggestion(name, known), in_file(spec_.file, line, key)});
+    return fail({"sweep.name",
+                 fmt::format("{} is not a flag of cortado {} that a sweep can set, a field of a machine or a label, "
+                             "and is not used in braces",
+                             name, question_.name()),
+                 suggestion(name, known), in_file(spec_.file, line, key)});
   }
 
   Status point(const std::vector<std::string>& values, const Axis* axis) {
@@ -129,7 +128,7 @@ Result<std::uint64_t> check_spec(const Spec& spec, const Question& question, std
   CORTADO_RETURN_IF_ERROR(check.names());
   if (spec.size() > most) {
     return fail({"sweep.points", fmt::format("the axes have {} combinations, more than {}", spec.size(), most),
-                 fmt::format("take values out, or allow them with --max-points {}", spec.size()), in_file(spec.file)});
+                 fmt::format("remove values, or allow them with --max-points {}", spec.size()), in_file(spec.file)});
   }
   CORTADO_RETURN_IF_ERROR(PointFilter::of(spec));
   CORTADO_RETURN_IF_ERROR(check.values());

@@ -44,8 +44,7 @@ toml::table* find(toml::table& root, std::string_view path) {
 }
 
 Unexpected<Diagnostic> wrong_value(const Parameter& field, std::string_view wanted) {
-  return fail("sweep.field", fmt::format("{} does not take {}", field.name, field.text),
-              fmt::format("give {}", wanted));
+  return fail("sweep.field", fmt::format("{} cannot be {}", field.name, field.text), fmt::format("use {}", wanted));
 }
 
 /// As the file has it: a number stays a number, a list a list.
@@ -124,7 +123,7 @@ Result<Machine> with_fields(const Machine& machine, const std::vector<Parameter>
     toml::table* const entry = find(root, field.name);
     if (entry == nullptr) {
       return fail("sweep.field", fmt::format("machine {} has no field {}", machine.name, field.name),
-                  did_you_mean(field.name, fields_of(root), "cortado show machine NAME lists them"));
+                  did_you_mean(field.name, fields_of(root), "see cortado show machine NAME for its fields"));
     }
     CORTADO_RETURN_IF_ERROR(put(*entry, field));
   }

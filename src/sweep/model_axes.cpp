@@ -25,7 +25,7 @@ namespace cortado::sweep {
 namespace {
 
 constexpr const char* kModelsForm =
-    R"(give models = ["NAME", ...], tokens = NUMBER or [NUMBER, ...], and tp, ep or fsdp = GPUS)";
+    R"(write models = ["NAME", ...], tokens = NUMBER or [NUMBER, ...], and tp, ep or fsdp = GPUS)";
 constexpr std::array<std::string_view, 6> kKeys{"models", "tokens", "tp", "ep", "fsdp", "phase"};
 
 /// GPUs of a collective.
@@ -52,19 +52,21 @@ class ModelAxes {
 
   Result<std::vector<Axis>> read() {
     for (const auto& [key, node] : zip_) {
-      if (std::ranges::count(kKeys, key.str()) == 0) return refuse(fmt::format("{} beside models", key.str()));
+      if (std::ranges::count(kKeys, key.str()) == 0)
+        return refuse(fmt::format("{} cannot be used together with models", key.str()));
     }
     CORTADO_RETURN_IF_ERROR(read_layout());
     const toml::array* const models = zip_["models"].as_array();
-    if (models == nullptr || models->empty()) return refuse("which models?");
+    if (models == nullptr || models->empty()) return refuse("no models given");
     CORTADO_ASSIGN_OR_RETURN(const std::vector<std::int64_t> tokens, numbers("tokens"));
     if (tokens.empty()) return refuse("tokens is missing");
     for (const toml::node& one : *models) {
       const auto name = one.value<std::string>();
-      if (!name) return refuse("a model that is no text");
+      if (!name) return refuse("a model is not a string");
       for (const std::int64_t count : tokens) CORTADO_RETURN_IF_ERROR(add(*name, static_cast<std::uint64_t>(count)));
     }
-    if (points_.empty()) return refuse("no GEMM of these models meets a collective", "divide them among more GPUs");
+    if (points_.empty())
+      return refuse("no GEMM of these models depends on a collective or feeds one", "split them over more GPUs");
     return axes();
   }
 
@@ -89,7 +91,7 @@ class ModelAxes {
     }
     if (all.empty() && zip_.contains(key)) all.push_back(0);
     for (const std::int64_t one : all) {
-      if (one <= 0) return refuse(fmt::format("{} has a value that is no number above 0", key));
+      if (one <= 0) return refuse(fmt::format("{} has a value that is not a number above 0", key));
     }
     return all;
   }
@@ -110,11 +112,12 @@ class ModelAxes {
     layout_.sp = layout_.tp > 1;
     const std::string phase = zip_["phase"].value_or(std::string(zip_.contains("phase") ? "" : "prefill"));
     if (phase != "prefill" && phase != "train") {
-      return refuse("phase is neither prefill nor train", "give phase = \"train\", or leave it out");
+      return refuse("phase is neither prefill nor train", "use phase = \"train\", or leave it out");
     }
     trains_ = phase == "train";
-    if (layout_.fsdp > 1 && !trains_) return refuse("fsdp divides weights in training", "give phase = \"train\", too");
-    if (layout_.tp == 1 && layout_.ep == 1 && layout_.fsdp == 1) return refuse("on how many GPUs?");
+    if (layout_.fsdp > 1 && !trains_)
+      return refuse("fsdp shards weights, which only training does", "also set phase = \"train\"");
+    if (layout_.tp == 1 && layout_.ep == 1 && layout_.fsdp == 1) return refuse("the number of GPUs is missing");
     // Experts without tensor parallelism are divided among replicas.
     if (layout_.tp == 1) layout_.dp = std::max(1U, layout_.ep / layout_.fsdp);
     return {};

@@ -54,7 +54,7 @@ Result<Owner> Owner::of(const std::string& database) {
   for (int attempt = 0;; ++attempt) {
     const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     if (file < 0) {
-      return fail(system_error("sweep.database", "open " + path, errno, "give a file in a folder that can be written"));
+      return fail(system_error("sweep.database", "open " + path, errno, "use a file in a writable folder"));
     }
     Owner owner(path, file);
     if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
@@ -64,8 +64,8 @@ Result<Owner> Owner::of(const std::string& database) {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
         continue;
       }
-      return fail("sweep.owner", fmt::format("{} is written by {}", database, note.who),
-                  "wait for it, or look at it with cortado sweep --status");
+      return fail("sweep.owner", fmt::format("{} is being written by {}", database, note.who),
+                  "wait for it, or watch it with cortado sweep --status");
     }
     if (!is_current(file, path)) {
       ::close(std::exchange(owner.file_, -1));

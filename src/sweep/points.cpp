@@ -23,8 +23,8 @@ Result<PointFilter> PointFilter::of(const Spec& spec) {
     const auto alone = filter.database_.prepare(fmt::format("SELECT ({}) FROM {}", one, point));
     if (!alone || alone->columns() != 1) {
       return fail(
-          {"sweep.filter", fmt::format("\"{}\" is no condition: {}", one, alone ? "" : alone.error().message),
-           fmt::format("an SQL expression over the axes {}; names with points stand in double quotes", join(names)),
+          {"sweep.filter", fmt::format("\"{}\" is not a condition: {}", one, alone ? "" : alone.error().message),
+           fmt::format("use an SQL expression over the axes {}; put names with dots in double quotes", join(names)),
            in_file(spec.file, 0, "filters")});
     }
     all.push_back(fmt::format("({})", one));

@@ -24,8 +24,7 @@ constexpr char kStop = 's';  // points that were not begun stay undone
 constexpr char kEnd = 'e';
 
 Unexpected<Diagnostic> mpi_error(const char* text) {
-  return fail(About::environment, "sweep.mpi", fmt::format("MPI: {}", text),
-              "the same command goes on where it stopped");
+  return fail(About::environment, "sweep.mpi", fmt::format("MPI: {}", text), "run the same command again to resume");
 }
 
 /// Beside the program, or where it is installed.
@@ -55,10 +54,10 @@ Result<std::unique_ptr<Ranks>> Ranks::start() {
   }
   if (library == nullptr) {
     return fail(About::environment, "sweep.mpi", fmt::format("mpirun started cortado, but {}", ::dlerror()),
-                "build cortado where MPI is installed, or start it without mpirun");
+                "build cortado where MPI is installed, or run it without mpirun");
   }
   const auto module = reinterpret_cast<const CortadoMpi* (*)()>(::dlsym(library, "cortado_mpi"));
-  if (module == nullptr) return mpi_error("the module is of another version of cortado");
+  if (module == nullptr) return mpi_error("the MPI module belongs to another version of cortado");
   int rank = 0;
   int size = 1;
   if (const char* error = module()->start(&rank, &size)) return mpi_error(error);
@@ -114,7 +113,8 @@ Result<std::optional<Crew::Returned>> RankCrew::next(std::chrono::milliseconds m
   if (!message) return std::optional<Returned>{};
   --given_;
   auto batch = batch_of(message->bytes);
-  if (!batch) return mpi_error(fmt::format("rank {} sent what is no batch of points", message->from).c_str());
+  if (!batch)
+    return mpi_error(fmt::format("rank {} sent something that is not a batch of points", message->from).c_str());
   return std::optional<Returned>{{static_cast<std::size_t>(message->from - 1), *std::move(batch)}};
 }
 
@@ -144,7 +144,7 @@ Status work_for_rank_0(Ranks& ranks, const FindQuestion& find, const std::functi
       }
       case kTasks: {
         const auto tasks = tasks_of(content);
-        if (!tasks || !worker) return mpi_error("rank 0 sent what are no points");
+        if (!tasks || !worker) return mpi_error("rank 0 sent something that is not a list of points");
         const Batch batch = worker->work(*tasks, [&] { return stopping || stopped(); });
         CORTADO_RETURN_IF_ERROR(ranks.send(0, to_bytes(batch)));
         break;

@@ -32,8 +32,8 @@ Result<std::string> first_failure(Database& database) {
   CORTADO_ASSIGN_OR_RETURN(Statement first,
                            database.prepare("SELECT point, code, message FROM failures ORDER BY point LIMIT 1"));
   CORTADO_ASSIGN_OR_RETURN(const bool row, first.step());
-  if (!row) return std::string("nothing tells why");
-  return fmt::format("the first one, point {}: {}: {}", first.whole(0), first.text(1), first.text(2));
+  if (!row) return std::string("the reason was not recorded");
+  return fmt::format("the first, point {}: {}: {}", first.whole(0), first.text(1), first.text(2));
 }
 
 class Shown {
@@ -44,16 +44,16 @@ class Shown {
     CORTADO_RETURN_IF_ERROR(read_meta());
     report::Document document{.schema = "cortado.sweep"};
     document.title = fmt::format("sweep of cortado {}: {} of {} points", question_, counts_.done, counts_.all());
-    document.facts = {{"question", question_, "command that was asked"},
+    document.facts = {{"question", question_, "command that was run"},
                       {"points", counts_.all(), "of the sweep"},
                       {"done", counts_.done, "points with an answer"},
-                      {"failed", counts_.failed, "points without one; the table failures of the database tells why"},
-                      {"waiting", counts_.waiting, "points that were not asked yet"}};
+                      {"failed", counts_.failed, "points that failed; the table failures of the database says why"},
+                      {"waiting", counts_.waiting, "points that have not run yet"}};
     if (counts_.failed > 0) {
       CORTADO_ASSIGN_OR_RETURN(const std::string first, first_failure(database_));
       document.notes.push_back(fmt::format("{} points failed (all in the table failures); {}", counts_.failed, first));
     }
-    if (counts_.waiting > 0) document.notes.push_back(fmt::format("{} points are not done yet", counts_.waiting));
+    if (counts_.waiting > 0) document.notes.push_back(fmt::format("{} points have not run yet", counts_.waiting));
     if (columns_.empty()) {
       document.tables = {{.meaning = "one per row of an answer, or per group"}};
       return document;
@@ -183,7 +183,7 @@ class Shown {
       Diagnostic wrong = prepared.error();
       // All of the statement but the condition is ours.
       if (!request_.where.empty())
-        wrong.hint = "--where takes a condition of SQL on the columns, such as 'speedup > 1.2'";
+        wrong.hint = "--where takes an SQL condition on the columns, such as 'speedup > 1.2'";
       return fail(std::move(wrong));
     }
     Statement& statement = *prepared;
@@ -212,9 +212,9 @@ class Shown {
 
   std::string meaning_of(const std::string& name) const {
     if (name == "points") return "of the group";
-    if (name == "wins") return "points at which it is the best";
+    if (name == "wins") return "points at which it is best";
     if (of_score(name)) return fmt::format("{} over the group", scored());
-    if (name == "mean_regret") return fmt::format("{} over that of the best, less 1, on average", column_);
+    if (name == "mean_regret") return fmt::format("{} over that of the best, minus 1, on average", column_);
     return std::ranges::count(axes_, name) > 0 ? "axis" : fmt::format("as in cortado {} --json", question_);
   }
 
@@ -262,12 +262,15 @@ Result<std::string> status_line(const std::string& path) {
   CORTADO_ASSIGN_OR_RETURN(const PointCounts counts, count_points(database));
   std::string line = fmt::format("{} of {} points done, {} failed", counts.done, counts.all(), counts.failed);
   const auto owner = owner_of(path);
-  if (!owner) return line + (counts.waiting > 0 ? fmt::format("; {} wait, and nobody does them", counts.waiting) : "");
+  if (!owner)
+    return line + (counts.waiting > 0
+                       ? fmt::format("; {} are waiting, and no process is working on them", counts.waiting)
+                       : "");
   line += fmt::format("; {} writes", owner->who);
   const auto seconds = static_cast<double>(std::time(nullptr) - owner->since);
   const auto now = static_cast<double>(counts.done + counts.failed - owner->finished);
   if (seconds > 0 && now > 0) {
-    line += fmt::format(", {:.1f} points a second, {:.0f} s left", now / seconds,
+    line += fmt::format(", {:.1f} points per second, {:.0f} s left", now / seconds,
                         static_cast<double>(counts.waiting) * seconds / now);
   }
   return line;

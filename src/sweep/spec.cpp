@@ -33,7 +33,7 @@ class SpecReader {
     CORTADO_RETURN_IF_ERROR(
         check_keys(root_, {"question", "filters", "labels", "fixed", "axes", "zip", "keep", "rank"}, ""));
     const auto question = root_["question"].value<std::string>();
-    if (!question) return refuse(root_, "question", "what is asked?", "give question = \"overlap\"");
+    if (!question) return refuse(root_, "question", "the question is missing", "set question = \"overlap\"");
     spec_.question = *question;
     CORTADO_ASSIGN_OR_RETURN(spec_.filters, texts(root_, "filters", "filters"));
     CORTADO_ASSIGN_OR_RETURN(spec_.labels, texts(root_, "labels", "labels"));
@@ -41,12 +41,12 @@ class SpecReader {
     CORTADO_RETURN_IF_ERROR(read_axes());
     CORTADO_RETURN_IF_ERROR(read_zips());
     if (spec_.groups.empty()) {
-      return refuse(root_, "axes", "a sweep without axes is one question", "give [axes], or run the command itself");
+      return refuse(root_, "axes", "a sweep without axes is a single command", "add [axes], or run the command itself");
     }
     std::ranges::stable_sort(spec_.groups, {}, [](const AxisGroup& group) { return group.axes.front().line; });
     if (const toml::node* const keep = root_.get("keep")) {
       const toml::table* const table = keep->as_table();
-      if (table == nullptr) return refuse(*keep, "keep", "keep is not a table", "give [keep] with tables or columns");
+      if (table == nullptr) return refuse(*keep, "keep", "keep is not a table", "write [keep] with tables or columns");
       CORTADO_RETURN_IF_ERROR(check_keys(*table, {"tables", "columns"}, "keep."));
       CORTADO_ASSIGN_OR_RETURN(spec_.tables, texts(*table, "tables", "keep.tables"));
       CORTADO_ASSIGN_OR_RETURN(spec_.columns, texts(*table, "columns", "keep.columns"));
@@ -72,7 +72,7 @@ class SpecReader {
     text("condition", ranking.condition);
     ranking.greatest = (*table)["greatest"].value<bool>().value_or(false);
     if (ranking.label.empty() || ranking.column.empty()) {
-      return refuse(*table, "rank", "how do rows compare?", "give label and column, both texts");
+      return refuse(*table, "rank", "label or column is missing", "set both to strings");
     }
     if (ranking.score.empty()) ranking.score = ranking.column;
     spec_.ranking = ranking;
@@ -87,7 +87,7 @@ class SpecReader {
   Status check_keys(const toml::table& table, const std::vector<std::string>& known, const std::string& prefix) const {
     for (const auto& [key, node] : table) {
       if (std::ranges::count(known, key.str()) > 0) continue;
-      return refuse(node, prefix + std::string(key.str()), fmt::format("there is no {}{}", prefix, key.str()),
+      return refuse(node, prefix + std::string(key.str()), fmt::format("unknown key: {}{}", prefix, key.str()),
                     suggestion(key.str(), known));
     }
     return {};
@@ -103,7 +103,7 @@ class SpecReader {
       if (const auto text = list->get(i)->value<std::string>()) all.push_back(*text);
     }
     if (list == nullptr || all.empty() || all.size() != list->size()) {
-      return refuse(*node, path, fmt::format("{} is not a list of texts", path), "give [\"...\"]");
+      return refuse(*node, path, fmt::format("{} is not a list of strings", path), "write [\"...\"]");
     }
     return all;
   }
@@ -112,15 +112,16 @@ class SpecReader {
     const toml::node* const node = root_.get(key);
     if (node == nullptr) return nullptr;
     if (node->is_table()) return node->as_table();
-    return refuse(*node, key, fmt::format("{} is not a table", key), fmt::format("give [{}]", key));
+    return refuse(*node, key, fmt::format("{} is not a table", key), fmt::format("write [{}]", key));
   }
 
   Status add_name(const std::string& name, const toml::node& node) {
     if (std::ranges::count(kReserved, name) > 0) {
-      return refuse(node, name, fmt::format("{} is a column of every database of results", name), "rename the axis");
+      return refuse(node, name, fmt::format("{} is the name of a column in every results database", name),
+                    "rename the axis");
     }
     if (names_.insert(name).second) return {};
-    return refuse(node, name, fmt::format("{} is given twice", name), "an axis, or what is fixed, is given once");
+    return refuse(node, name, fmt::format("{} is defined twice", name), "define each axis or fixed value once");
   }
 
   Status read_fixed() {
@@ -131,8 +132,8 @@ class SpecReader {
       CORTADO_RETURN_IF_ERROR(add_name(name, node));
       const auto value = value_of(node);
       if (!value) {
-        return refuse(node, "fixed." + name, fmt::format("{} is no number, text or list", name),
-                      "axes belong to [axes]; a field of a machine is written in quotes: \"links.rate_GBps\" = 64");
+        return refuse(node, "fixed." + name, fmt::format("{} is not a number, string or list", name),
+                      "put axes in [axes]; write a machine field in quotes: \"links.rate_GBps\" = 64");
       }
       spec_.fixed.push_back({name, text_of(*value)});
     }
@@ -156,7 +157,7 @@ class SpecReader {
     std::set<std::string> seen;
     for (const Value& value : values) {
       if (seen.insert(text_of(value)).second) continue;
-      return refuse(node, name, fmt::format("axis {} has {} twice", name, text_of(value)), "give every value once");
+      return refuse(node, name, fmt::format("axis {} has {} twice", name, text_of(value)), "list every value once");
     }
     return {};
   }
@@ -168,7 +169,7 @@ class SpecReader {
     if (list == nullptr) return refuse(*node, "zip", "zip is not a list of tables", "write [[zip]]");
     for (const toml::node& one : *list) {
       const toml::table* const table = one.as_table();
-      if (table == nullptr || table->empty()) return refuse(one, "zip", "a zip without axes", "give it two or more");
+      if (table == nullptr || table->empty()) return refuse(one, "zip", "a zip without axes", "add two or more");
       AxisGroup group;
       const auto file = (*table)["file"].value<std::string>();
       const bool of_models = table->contains("models");
@@ -176,8 +177,8 @@ class SpecReader {
         if (of_models && spec_.question != "overlap") {
           return refuse(
               one, "models",
-              fmt::format("layers of models are asked about by overlap, and this sweep asks {}", spec_.question),
-              "give question = \"overlap\"; whole models are an axis: model = [\"llama-3.1-8b\"]");
+              fmt::format("only overlap can be asked about layers of models, but this sweep asks {}", spec_.question),
+              "set question = \"overlap\"; whole models are an axis: model = [\"llama-3.1-8b\"]");
         }
         if (of_models) {
           CORTADO_ASSIGN_OR_RETURN(group.axes, axes_of_models(*table, file_, folder_));
@@ -203,7 +204,7 @@ class SpecReader {
         return refuse(one, "zip",
                       fmt::format("{} has {} values and {} has {}", group.axes.front().name, group.size(), axis.name,
                                   axis.values.size()),
-                      "axes of a zip have as many values each");
+                      "all axes of a zip need the same number of values");
       }
       spec_.groups.push_back(std::move(group));
     }
@@ -274,8 +275,8 @@ Result<Spec> load_spec(const std::string& name_or_path) {
   for (const auto& [name, text] : embedded_studies()) {
     if (name == name_or_path) return parse_spec(std::string(text), fmt::format("study {}", name));
   }
-  return fail("sweep.study", fmt::format("there is no study \"{}\"", name_or_path),
-              suggestion(name_or_path, study_names(), "studies: ") + "; or give the path of a .toml file");
+  return fail("sweep.study", fmt::format("unknown study \"{}\"", name_or_path),
+              suggestion(name_or_path, study_names(), "studies: ") + "; or use the path of a .toml file");
 }
 
 std::vector<std::string> names_in_braces(std::string_view text) {

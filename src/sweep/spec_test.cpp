@@ -117,16 +117,16 @@ TEST(Spec, ModelsThatCannotBeAxesAreRefused) {
   };
   EXPECT_THAT(refused("models = [\"llama-3.1-8\"]\ntp = 8\ntokens = 1024\n"), HasSubstr("llama-3.1-8b"));
   EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\ntp = 7\ntokens = 1024\n"), HasSubstr("sweep.axis: s.toml:2"));
-  EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\ntokens = 1024\n"), HasSubstr("on how many GPUs?"));
+  EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\ntokens = 1024\n"), HasSubstr("the number of GPUs is missing"));
   EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\ntp = 8\n"), HasSubstr("tokens is missing"));
-  EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\ntp = 8\ntokens = [0]\n"), HasSubstr("no number above 0"));
-  EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\ntp = 8\ntokens = 1\nm = [1]\n"), HasSubstr("m beside models"));
+  EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\ntp = 8\ntokens = [0]\n"), HasSubstr("not a number above 0"));
+  EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\ntp = 8\ntokens = 1\nm = [1]\n"), HasSubstr("m cannot be used together with models"));
   EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\nfsdp = 8\ntokens = 64\n"), HasSubstr("phase = \"train\""));
   EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\ntp = 8\nphase = 3\ntokens = 64\n"), HasSubstr("neither prefill"));
   const auto other =
       parse_spec("question = \"kv\"\n[[zip]]\nmodels = [\"llama-3.1-8b\"]\ntp = 8\ntokens = 64\n", "s.toml");
   ASSERT_FALSE(other);
-  EXPECT_THAT(to_string(other.error()), HasSubstr("layers of models are asked about by overlap"));
+  EXPECT_THAT(to_string(other.error()), HasSubstr("only overlap can be asked about layers of models"));
 }
 
 TEST(Spec, FilesOfValuesStandBesideTheSpec) {
@@ -169,21 +169,21 @@ TEST_P(RefusedSpec, IsToldOnceWithItsPlace) {
 INSTANTIATE_TEST_SUITE_P(
     All, RefusedSpec,
     ::testing::Values(
-        Refused{"axes", "sweep.spec", "test.toml:1"}, Refused{"[axes]\na = [1]", "sweep.spec", "what is asked?"},
+        Refused{"axes", "sweep.spec", "test.toml:1"}, Refused{"[axes]\na = [1]", "sweep.spec", "the question is missing"},
         Refused{HEAD "[axes]\na = [1]\n[axis]\n", "sweep.spec", "did you mean axes?"},
         Refused{HEAD, "sweep.spec", "without axes"}, Refused{HEAD "[axes]\na = []\n", "sweep.axis", "empty"},
         Refused{HEAD "[axes]\na = 3\n", "sweep.axis", "not a list"},
         Refused{HEAD "[axes]\na = [1, 1]\n", "sweep.spec", "twice"},
-        Refused{HEAD "[axes]\na = [{}]\n", "sweep.axis", "no number, text or list"},
+        Refused{HEAD "[axes]\na = [{}]\n", "sweep.axis", "not a number, string or list"},
         Refused{HEAD "[axes]\na = { from = 3, to = 1, step = 1 }\n", "sweep.axis", "no values from 3 to 1"},
         Refused{HEAD "[axes]\na = { from = 1, to = 3, step = 0 }\n", "sweep.axis", "in steps of 0"},
         Refused{HEAD "[axes]\na = { from = 1, to = 3 }\n", "sweep.axis", "step is not a number"},
         Refused{HEAD "[axes]\na = { powers = [0, 3] }\n", "sweep.axis", "above 0"},
         Refused{HEAD "[axes]\na = { powers = [1, 3], facto = 2 }\n", "sweep.axis", "did you mean factor?"},
         Refused{HEAD "[axes]\na = { sizes = \"x\" }\n", "sweep.axis", "test.toml:3"},
-        Refused{HEAD "[axes]\na = {}\n", "sweep.axis", "says nothing"},
+        Refused{HEAD "[axes]\na = {}\n", "sweep.axis", "does not define"},
         Refused{HEAD "[axes]\npoint = [1]\n", "sweep.spec", "rename"},
-        Refused{HEAD "[fixed]\na = 1\n[axes]\na = [1]\n", "sweep.spec", "given twice"},
+        Refused{HEAD "[fixed]\na = 1\n[axes]\na = [1]\n", "sweep.spec", "defined twice"},
         Refused{HEAD "[[zip]]\na = [1, 2]\nb = [1]\n", "sweep.spec", "a has 2 values and b has 1"},
         Refused{HEAD "[fixed]\na = 1\n[axes]\ntexd = [1]\n", "sweep.name", "did you mean text?"},
         Refused{HEAD "[fixed]\na = \"{m}\"\n[axes]\nb = [1]\n", "sweep.name", "{m} is no axis"},
@@ -192,7 +192,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{HEAD "[axes]\na = [1]\n\"links.rate_GBs\" = [1]\n", "sweep.field", "did you mean links.rate_GBps?"},
         Refused{HEAD "[axes]\na = [1]\n\"links.rate_GBps\" = [1, -1]\n", "machine.range", "rate_GBps"},
         Refused{HEAD "[axes]\na = { from = 1, to = 2000, step = 1 }\n", "sweep.points", "--max-points 2000"},
-        Refused{HEAD "filters = [\"a > \"]\n[axes]\na = [1]\n", "sweep.filter", "is no condition"},
+        Refused{HEAD "filters = [\"a > \"]\n[axes]\na = [1]\n", "sweep.filter", "is not a condition"},
         Refused{HEAD "filters = [\"c > 1\"]\n[axes]\na = [1]\n", "sweep.filter", "no such column: c"},
         Refused{HEAD "filters = [\"a > 1\", \"a < 1\"]\n[axes]\na = [1, 2]\n", "sweep.filter", "no point of 2"}));
 #undef HEAD

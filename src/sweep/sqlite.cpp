@@ -18,17 +18,17 @@ std::string hint_of(int code) {
   switch (code & 0xff) {
     case SQLITE_FULL:
     case SQLITE_IOERR:
-      return "make room on the disk; the same command then goes on where it stopped";
+      return "free some disk space, then run the same command again to resume";
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_CANTOPEN:
-      return "give a file that exists, or a new one in a folder that can be written";
+      return "use an existing file, or a new one in a writable folder";
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
-      return "give the database of a sweep, or the name of a new file";
+      return "use the database of a sweep, or the name of a new file";
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return "another program holds the database; try again";
+      return "another program has locked the database; try again";
     default:
       return {};
   }

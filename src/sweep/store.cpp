@@ -46,7 +46,7 @@ Result<std::vector<Task>> Store::take(std::size_t most) {
     for (std::size_t i = 0; i < axes.size(); ++i) {
       if (std::holds_alternative<std::monostate>(next_->value(static_cast<int>(i) + 1))) {
         return fail({"sweep.row", fmt::format("point {} has no value of axis {}", next_->whole(0), axes[i]->name),
-                     "somebody changed the database; begin with another one", in_file(database_.path())});
+                     "the database was modified; start with a new one", in_file(database_.path())});
       }
       texts.push_back(text_of_column(*next_, static_cast<int>(i) + 1));
     }

@@ -70,19 +70,19 @@ Result<std::string> meta(Database& database, std::string_view key) {
 Result<Database> open_results(const std::string& path, Database::Access access) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
-    return fail({"sweep.database", "there is no such file", fmt::format("cortado sweep SPEC -o {} makes it", path),
-                 in_file(path), About::environment});
+    return fail({"sweep.database", "the file does not exist",
+                 fmt::format("create it with cortado sweep SPEC -o {}", path), in_file(path), About::environment});
   }
   CORTADO_ASSIGN_OR_RETURN(Database database, Database::open(path, access));
   CORTADO_ASSIGN_OR_RETURN(const std::int64_t application, database.count("PRAGMA application_id"));
   CORTADO_ASSIGN_OR_RETURN(const std::int64_t schema, database.count("PRAGMA user_version"));
   if (application != kApplication) {
-    return fail({"sweep.foreign", "this is no database of a sweep: another program wrote it",
-                 "give the file that cortado sweep -o wrote", in_file(path)});
+    return fail({"sweep.foreign", "this is not the database of a sweep: another program wrote it",
+                 "use a file that cortado sweep -o wrote", in_file(path)});
   }
   if (schema != kSchema) {
     return fail({"sweep.foreign",
-                 fmt::format("it has format {} of sweeps, this version of cortado has {}", schema, kSchema),
+                 fmt::format("the database has sweep format {}, but this version of cortado uses {}", schema, kSchema),
                  "use the version of cortado that wrote it", in_file(path)});
   }
   return database;
@@ -98,7 +98,7 @@ Result<PointCounts> count_points(Database& database) {
   if (counts.all() != statement.whole(3)) {
     return fail({"sweep.row",
                  fmt::format("{} points are neither waiting, done nor failed", statement.whole(3) - counts.all()),
-                 "somebody changed the database; begin with another one", in_file(database.path())});
+                 "the database was modified; start with a new one", in_file(database.path())});
   }
   return counts;
 }
@@ -198,19 +198,20 @@ Status Store::go_on(const Version& version, const StoreOptions& options) {
   CORTADO_ASSIGN_OR_RETURN(const std::string key, meta(database_, "spec_key"));
   if (frame != frame_key(*spec_)) {
     return changed("the spec asks another question, fixes other values, keeps other columns or has other axes",
-                   "give another database; a database of results can only have more values of the same axes");
+                   "use another database; a results database can only grow by values of the same axes");
   }
   const bool other_spec = key != spec_key(*spec_);
   if (other_spec && !options.extend) {
     return changed("the spec has changed: other values of its axes, or other filters",
-                   "give --extend to add its new points, or another database");
+                   "pass --extend to add its new points, or use another database");
   }
   CORTADO_ASSIGN_OR_RETURN(const report::Cell::Value last,
                            database_.ask("SELECT cortado || ', models ' || models FROM versions ORDER BY id DESC"));
   const std::string made = std::holds_alternative<std::string>(last) ? std::get<std::string>(last) : "";
   if (made != fmt::format("{}, models {}", version.cortado, version.models) && !options.extend) {
-    return changed(fmt::format("another version of cortado made it: {}", made),
-                   "give --extend to go on with this version (points tell which one made them), or another database");
+    return changed(
+        fmt::format("another version of cortado wrote it: {}", made),
+        "pass --extend to continue with this version (each point records its version), or use another database");
   }
   CORTADO_RETURN_IF_ERROR(count_points(database_));
   CORTADO_RETURN_IF_ERROR(database_.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE"));

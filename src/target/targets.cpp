@@ -18,8 +18,8 @@ bool has_soft_options(const TargetRequest& request) {
 }
 
 Unexpected<Diagnostic> soft_only() {
-  return fail("device.option", "workers, adversarial order and injected faults exist on the embedded node only",
-              "leave them out or run on soft");
+  return fail("device.option", "workers, adversarial order and injected faults only exist on the embedded node",
+              "drop them, or use --on soft");
 }
 
 Opened open_sim(const TargetRequest& request, const Machine& machine) {
@@ -31,8 +31,8 @@ Opened open_sim(const TargetRequest& request, const Machine& machine) {
 Opened with_enough_gpus(const TargetRequest& request, Result<std::unique_ptr<device::Driver>> driver) {
   if (!driver) return fail(driver.error());
   if (const std::size_t gpus = (*driver)->topology().gpus.size(); gpus < request.gpus) {
-    return fail("device.gpus", fmt::format("{} GPUs are needed, {} has {}", request.gpus, request.name, gpus),
-                fmt::format("plan for at most {} ranks or run on soft", gpus));
+    return fail("device.gpus", fmt::format("{} GPUs are needed, but {} has {}", request.gpus, request.name, gpus),
+                fmt::format("plan for at most {} ranks, or use --on soft", gpus));
   }
   return device_target(*std::move(driver));
 }

@@ -19,12 +19,13 @@ namespace {
 /// The output map of a GEMM contains every element of C exactly once, and its blocks fit where they go.
 bool check_map(FitCheck& fit, const Gemm& gemm) {
   if (gemm.c != Region{}) {
-    return fit.error("a gemm with an output map and a region C", "leave C out: the map says where it goes");
+    return fit.error("a gemm with both an output map and a region C", "drop C: the map says where it goes");
   }
   if (gemm.accumulate) return fit.error("a gemm with an output map that accumulates", "use blocks with op add");
   std::uint64_t elements = 0;
   if (__builtin_mul_overflow(gemm.m, gemm.n, &elements) || elements > kMaxOffset) {
-    return fit.error(fmt::format("{} x {} elements of C", gemm.m, gemm.n), "no memory has room for so many");
+    return fit.error(fmt::format("{} x {} elements of C are too many", gemm.m, gemm.n),
+                     "no memory has room for that many");
   }
   std::vector<Region> places;  // in C, counted in elements
   std::vector<Region> regions;
@@ -34,7 +35,7 @@ bool check_map(FitCheck& fit, const Gemm& gemm) {
     if (!inside) {
       return fit.error(fmt::format("{} is empty or leaves the {} x {} elements of C", block_name(gemm, places.size()),
                                    gemm.m, gemm.n),
-                       "blocks lie inside C");
+                       "blocks must lie inside C");
     }
     fit.matrix(block.to, "the place of " + block_name(gemm, places.size()), block.rows, block.columns, gemm.dtype);
     fit.apart(gemm.a, block.to);
@@ -45,9 +46,9 @@ bool check_map(FitCheck& fit, const Gemm& gemm) {
   const Region whole{{0}, {0}, Bytes{gemm.n}, gemm.m, Bytes{gemm.n}};
   const RegionOwners in_c(places, std::span(&whole, 1));
   if (const auto two = in_c.overlap()) {
-    return fit.error(
-        fmt::format("{} and {} have elements of C twice", block_name(gemm, two->first), block_name(gemm, two->second)),
-        "every element of C is in exactly one block");
+    return fit.error(fmt::format("{} and {} both contain some element of C", block_name(gemm, two->first),
+                                 block_name(gemm, two->second)),
+                     "put every element of C in exactly one block");
   }
   bool complete = true;
   in_c.visit(whole, [&](const Strips::Cell& cell, std::uint32_t owner) {
@@ -55,25 +56,25 @@ bool check_map(FitCheck& fit, const Gemm& gemm) {
     const std::uint64_t at = in_c.strips({0}).first_run(cell).first;
     complete =
         fit.error(fmt::format("the output map has no block for row {}, column {} of C", at / gemm.n, at % gemm.n),
-                  "every element of C is in exactly one block");
+                  "put every element of C in exactly one block");
   });
   if (!complete) return false;
   if (const auto two = RegionOwners(regions, {}).overlap()) {
     return fit.error(
         fmt::format("{} and {} go to the same bytes", block_name(gemm, two->first), block_name(gemm, two->second)),
-        "give every block a place of its own");
+        "give every block its own place");
   }
   return true;
 }
 
 void check_gemm(FitCheck& fit, const Gemm& gemm) {
   if (gemm.m == 0 || gemm.n == 0 || gemm.k == 0 || gemm.tile_m == 0 || gemm.tile_n == 0) {
-    fit.error("a gemm with an empty matrix or tile", "m, n, k, tile_m and tile_n are at least 1");
+    fit.error("a gemm with an empty matrix or tile", "m, n, k, tile_m and tile_n must be at least 1");
     return;
   }
   fit.multiplied(gemm.dtype);
   if (gemm.split_k == 0 || gemm.split_k > gemm.k) {
-    fit.error(fmt::format("{} workgroups share the {} steps of k", gemm.split_k, gemm.k), "split_k is from 1 to k");
+    fit.error(fmt::format("{} workgroups share {} steps of k", gemm.split_k, gemm.k), "split_k must be from 1 to k");
   }
   fit.matrix(gemm.a, "A", gemm.m, gemm.k, gemm.dtype);
   fit.matrix(gemm.b, "B", gemm.k, gemm.n, gemm.dtype);
@@ -88,19 +89,19 @@ void check_gemm(FitCheck& fit, const Gemm& gemm) {
   std::uint64_t last = 0;
   for (const TileSignal& raise : gemm.raises) {
     if (raise.tiles == 0 || raise.tiles > tiles || raise.tiles < last) {
-      fit.error(fmt::format("raises a signal after {} of {} tiles, behind one after {}", raise.tiles, tiles, last),
-                "tile counts ascend from 1 to the number of tiles");
+      fit.error(fmt::format("raises a signal after {} of {} tiles, following one after {}", raise.tiles, tiles, last),
+                "tile counts must ascend from 1 to the number of tiles");
     }
     last = raise.tiles;
   }
   if (!gemm.waits.empty() && gemm.outputs.empty()) {
-    fit.error("tiles that wait, and no output map", "add a map: its blocks are the order of the tiles");
+    fit.error("tiles wait, but there is no output map", "add a map: its blocks define the order of the tiles");
   }
   last = 0;
   for (const TileWait& wait : gemm.waits) {
     if (wait.tiles >= tiles || wait.tiles < last) {
-      fit.error(fmt::format("a wait from tile {} of {} on, behind one from {} on", wait.tiles, tiles, last),
-                "tile numbers ascend from 0 and stay below the number of tiles");
+      fit.error(fmt::format("a wait from tile {} of {} on, following one from {} on", wait.tiles, tiles, last),
+                "tile numbers must ascend from 0 and stay below the number of tiles");
     }
     last = wait.tiles;
   }
@@ -119,7 +120,7 @@ void check_trackers(const Program& program, Findings& findings) {
     findings.add(Spot::tracker(program, two->second),
                  fmt::format("{} and {} watch the same bytes", tracker_name(program, two->first),
                              tracker_name(program, two->second)),
-                 "a byte has at most one tracker");
+                 "a byte can have at most one tracker");
   }
 }
 
@@ -154,8 +155,9 @@ void check_kernel(FitCheck& fit, const Kernel& kernel) {
     check_also(fit, kernel);
     return;
   }
-  if (!kernel.also.empty()) fit.error("gathers or scatters rows to several destinations", "only sums have several");
-  if (source.width != kernel.dst.width) fit.error("source and destination rows differ in width", "rows move whole");
+  if (!kernel.also.empty()) fit.error("gathers or scatters rows to several destinations", "only sums can have several");
+  if (source.width != kernel.dst.width)
+    fit.error("source and destination rows have different widths", "rows are moved whole");
   fit.apart(source, kernel.dst);
   if (kernel.op == KernelOp::gather_rows) {
     fit.row_numbers(kernel, source, kernel.dst);
@@ -165,7 +167,7 @@ void check_kernel(FitCheck& fit, const Kernel& kernel) {
   std::vector<std::uint64_t> sorted = kernel.rows;
   std::ranges::sort(sorted);
   if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end()) {
-    fit.error(fmt::format("scatters two rows to row {}", *twice), "each destination row at most once");
+    fit.error(fmt::format("scatters two rows to row {}", *twice), "use each destination row at most once");
   }
 }
 
@@ -201,13 +203,13 @@ void check_command(FitCheck& fit, const Command& command) {
 void check_clause(FitCheck& fit, const Program& program, const Clause& clause) {
   bool good = fit.inside(clause.output);
   for (const Region& term : clause.terms) good = fit.inside(term) && good;
-  if (clause.terms.empty()) fit.error("a clause without terms", "say which input bytes the output is");
+  if (clause.terms.empty()) fit.error("a clause without terms", "say which input bytes make up the output");
   if (!good) return;
   for (const Region& term : clause.terms) {
     if (term.bytes() != clause.output.bytes()) {
       fit.error(fmt::format("{} has {} bytes but its term {} has {}", to_string(program, clause.output),
                             clause.output.bytes().value, to_string(program, term), term.bytes().value),
-                "all regions of a clause have the same number of bytes");
+                "all regions of a clause must have the same number of bytes");
     }
     if (clause.terms.size() > 1) fit.whole_elements(term, clause.dtype);
   }
@@ -225,7 +227,7 @@ void check_product(FitCheck& fit, const Program& program, const Product& product
   }
   if (rows != output.rows) {
     fit.error(fmt::format("the blocks of A have {} rows but {} has {}", rows, to_string(program, output), output.rows),
-              "one row of A for each row of the output");
+              "provide one row of A for each row of the output");
   }
 }
 
@@ -257,7 +259,7 @@ void check_formula(const Program& program, Findings& findings) {
     if (!fit.inside(output) || !fit.inside(value) || output.bytes() == value.bytes()) continue;
     fit.error(fmt::format("{} has {} bytes but {} has {}", to_string(steps, output), output.bytes().value,
                           to_string(steps, value), value.bytes().value),
-              "an output and its value have the same number of bytes");
+              "an output and its value must have the same number of bytes");
   }
 }
 

@@ -147,7 +147,7 @@ TEST(VerifyBounds, OutputMapsHaveEveryElementOnce) {
     expect_error(with_command(gemm, true), fragment);
   };
   refused([](Gemm& g) { g.outputs[1].column = 3; },
-          "block 0 (rows 0 to 4, columns 0 to 4) and block 1 (rows 0 to 4, columns 3 to 7) have elements of C twice");
+          "block 0 (rows 0 to 4, columns 0 to 4) and block 1 (rows 0 to 4, columns 3 to 7) both contain some element of C");
   refused([](Gemm& g) { g.outputs.pop_back(); }, "the output map has no block for row 0, column 4 of C");
   refused(
       [](Gemm& g) {
@@ -193,7 +193,7 @@ TEST(VerifyBounds, WorkgroupsThatShareTheSum) {
     EXPECT_NE(error.code, "verify.bounds") << error.message;
   }
   gemm.split_k = 3;
-  expect_error(with_command(gemm, true), "3 workgroups share the 2 steps of k");
+  expect_error(with_command(gemm, true), "3 workgroups share 2 steps of k");
   gemm.split_k = 0;
   expect_error(with_command(gemm, true), "0 workgroups");
 }
@@ -224,7 +224,7 @@ TEST(VerifyBounds, TileCountsOfAGemm) {
   gemm.raises = {{5, {0}, 1}};
   expect_error(with_command(gemm, true), "after 5 of 4 tiles");
   gemm.raises = {{3, {0}, 1}, {2, {0}, 1}};
-  expect_error(with_command(gemm, true), "after 2 of 4 tiles, behind one after 3");
+  expect_error(with_command(gemm, true), "after 2 of 4 tiles, following one after 3");
 }
 
 TEST(VerifyBounds, KernelShapes) {

@@ -24,39 +24,39 @@ void check_widths(FitCheck& fit, const Call& call) {
   const auto& p = call.parameters;
   const auto wants = [&](bool good, const char* what) {
     if (!good)
-      fit.error(fmt::format("{}: {}", info(call.function).name, what), "cortado/program.hpp says what it takes");
+      fit.error(fmt::format("{}: {}", info(call.function).name, what), "see cortado/program.hpp for what it takes");
   };
   const auto divides = [](std::uint64_t part, std::uint64_t whole) { return part > 0 && whole % part == 0; };
   switch (call.function) {
     case Function::rms_norm:
       return wants(width(0) == width(1) && call.operands[1].rows == 1 && result == width(0),
-                   "x, weight and result have rows of one width, and weight has one");
+                   "x, weight and result must have rows of the same width, and weight a single row");
     case Function::rope:
       return wants(divides(p[0], width(0)) && p[0] % 2 == 0 && p[1] > 0 && result == width(0),
-                   "rows are whole heads of an even width, theta is positive");
+                   "rows must be whole heads of an even width, and theta must be positive");
     case Function::swiglu:
-      return wants(width(0) == width(1) && result == width(0), "gate, up and result have rows of one width");
+      return wants(width(0) == width(1) && result == width(0), "gate, up and result must have rows of the same width");
     case Function::embedding:
-      return wants(result == width(1), "rows of table and result have one width");
+      return wants(result == width(1), "rows of table and result must have the same width");
     case Function::argmax:
       return;
     case Function::append:
       return wants(width(0) == width(1) && result == width(0) && call.result.rows == call.operands[0].rows &&
                        call.operands[1].rows == call.operands[2].rows && divides(p[0], call.result.rows) &&
                        divides(p[0], call.operands[1].rows),
-                   "rows have one width; sequences divide the rows of the cache and the new ones");
+                   "rows must have the same width; sequences must divide the rows of the cache and the new ones");
     case Function::attention: {
       const bool heads = divides(p[1], width(0)) && divides(p[2], p[1]) && width(1) == width(0) / p[1] * p[2];
       return wants(heads && width(2) == width(1) && result == width(0) &&
                        call.operands[1].rows == call.operands[2].rows && divides(p[0], call.operands[1].rows) &&
                        divides(p[0], call.result.rows) && call.operands[0].rows == call.result.rows &&
                        call.operands[3].rows == call.result.rows,
-                   "heads, kv_heads and sequences divide what they count");
+                   "heads, kv_heads and sequences must divide what they count");
     }
     case Function::route:
-      return wants(p[0] > 0 && p[0] <= width(0) && result == width(0), "top_k is from 1 to the number of experts");
+      return wants(p[0] > 0 && p[0] <= width(0) && result == width(0), "top_k must be from 1 to the number of experts");
     case Function::scale:
-      return wants(p[0] < width(1) && result == width(0), "there is no such column of the gates");
+      return wants(p[0] < width(1) && result == width(0), "the gates have no such column");
   }
 }
 

@@ -50,16 +50,17 @@ void check_capacity(const Program& program, const Machine& machine, Findings& fi
     if (queue.kind == QueueKind::dma) {
       const std::uint64_t frame = frame_bytes(queue, machine.dma, machine.features);
       if (frame < machine.dma.ring_bytes.value) continue;
-      findings.add(Spot(program, QueueId{q}),
-                   fmt::format("one iteration may take {} bytes of packets; the ring has {} and must keep one free",
-                               frame, machine.dma.ring_bytes.value),
-                   "spread the commands over more queues");
+      findings.add(
+          Spot(program, QueueId{q}),
+          fmt::format("one iteration may take {} bytes of packets; the ring has {}, of which one must stay free", frame,
+                      machine.dma.ring_bytes.value),
+          "spread the commands over more queues");
     }
     if (queue.compute_units && (*queue.compute_units == 0 || *queue.compute_units > machine.compute_units)) {
       findings.add(Spot(program, QueueId{q}),
                    fmt::format("limited to {} compute units; a GPU of {} has {}", *queue.compute_units, machine.name,
                                machine.compute_units),
-                   "give 1 to as many as there are, or no limit");
+                   "use 1 to as many as there are, or no limit");
     }
   }
 }

@@ -280,7 +280,7 @@ class ContractCheck {
     std::ranges::sort(fresh.terms);
     memory_.results().join_panels(fresh.terms, expected.dtype, expected.phase);
     if (fresh.terms == expected.terms && actual.terms != expected.terms) {
-      return fmt::format("should be {} {} of this iteration but holds {} of the iteration before",
+      return fmt::format("should be {} {} of this iteration but holds {} of the previous iteration",
                          product(expected.terms.front()) ? "the product" : "the bytes", text(expected, bytes),
                          product(expected.terms.front()) ? "one with bytes" : "those");
     }
@@ -341,7 +341,7 @@ class ContractCheck {
     if (const Results::Application* made = memory_.results().application(term)) return text(*made);
     if (term.source >= program_.buffers.size()) return "a computed result";
     std::string bytes_of = byte_range(program_, BufferId{term.source}, term.offset, term.offset + bytes);
-    if (term.iteration != told_iteration_) bytes_of += " of the iteration before";
+    if (term.iteration != told_iteration_) bytes_of += " of the previous iteration";
     return bytes_of;
   }
 
@@ -398,15 +398,16 @@ void check_coverage(const Program& program, Findings& findings) {
     const bool all = buffer.role == BufferRole::output;
     if (covered == buffer.size || (!all && covered.value > 0)) continue;
     place.rank = buffer.rank;
-    findings.add(place,
-                 fmt::format("{} of {} bytes of {} buffer {} of rank {} are covered by the contract", covered.value,
-                             buffer.size.value, to_string(buffer.role), buffer.name, buffer.rank.value),
-                 all ? "add clauses for the other bytes; a buffer that the caller also keeps bytes in is inout"
-                     : "add clauses for what the caller reads there; if it reads nothing, the buffer is an input");
+    findings.add(
+        place,
+        fmt::format("{} of {} bytes of {} buffer {} of rank {} are covered by the contract", covered.value,
+                    buffer.size.value, to_string(buffer.role), buffer.name, buffer.rank.value),
+        all ? "add clauses for the other bytes; if the caller also keeps its own bytes there, make the buffer inout"
+            : "add clauses for what the caller reads there; if it reads nothing, make the buffer an input");
   }
   if (coverage.empty() && program.contract.clauses.empty() && program.contract.products.empty()) {
     findings.add(place, "the program has no output: its contract is empty, and no buffer is an output",
-                 "give buffers that the caller reads the role output, and the contract a clause for each");
+                 "give the buffers that the caller reads the role output, and add a clause for each to the contract");
   }
 }
 

@@ -57,7 +57,7 @@ TEST(VerifyContract, DataOfTheIterationBefore) {
   const Region out = make_region({1}, {0}, {64});
   const Region scratch = make_region({2}, {0}, {64});
   commands_of(program, "dma") = {Copy{scratch, out}, Timestamp{"t"}, Copy{in, scratch}, Signal{{0}}};
-  expect_error(program, "should be the bytes in[0, 64) of this iteration but holds those of the iteration before");
+  expect_error(program, "should be the bytes in[0, 64) of this iteration but holds those of the previous iteration");
   commands_of(program, "dma") = {Copy{in, scratch}, Timestamp{"t"}, Copy{scratch, out}, Signal{{0}}};
   EXPECT_THAT(errors_of(program), IsEmpty());
 }

@@ -40,21 +40,21 @@ class Reporter {
     const std::uint64_t advance = unrolled_.advances()[signal];
     const std::string& name = program_.signals[signal].name;
     std::string message =
-        fmt::format("waits for ever for {} >= {}{}: it stays at {}", name, iteration * advance + threshold.value,
+        fmt::format("waits forever for {} >= {}{}: it stays at {}", name, iteration * advance + threshold.value,
                     iteration_note(iteration), execution_.counters[signal]);
     std::string hint;
     if (raisers_[signal].empty()) {
       message += "; no command raises it";
       hint = "add a signal to " + name + " or drop the wait";
     } else if (threshold.value > advance) {
-      message += fmt::format("; one iteration raises it by {} only: {}", advance, culprits(signal, iteration, false));
+      message += fmt::format("; one iteration raises it by only {}: {}", advance, culprits(signal, iteration, false));
       hint = fmt::format("wait for at most {}", advance);
     } else {
       message += "; should have been raised by " + culprits(signal, iteration, true);
       hint = unrolled_.is_tiles(queue)
-                 ? "tiles start in the order of production, and one that waits holds its compute unit: put first what "
-                   "others wait for"
-                 : "break the circle of waits, or let the signals come from queues that do not wait for this one";
+                 ? "tiles start in the order they are produced, and one that waits holds its compute unit: put first "
+                   "what others wait for"
+                 : "break the cycle of waits, or let the signals come from queues that do not wait for this one";
     }
     findings.add(Spot(program_, QueueId{step.queue}, step.command), std::move(message), std::move(hint));
   }
@@ -91,7 +91,7 @@ class Reporter {
       return fmt::format("never ran because {} ({}) was not reached", unrolled_.who(submit),
                          to_string(program_, program_.queues[submit.queue].commands[submit.command]));
     }
-    return fmt::format("never ran because its queue itself waits at command {} ({})", blocked.command,
+    return fmt::format("never ran because its own queue waits at command {} ({})", blocked.command,
                        to_string(program_, program_.queues[blocked.queue].commands[blocked.command]));
   }
 

@@ -45,7 +45,7 @@ TEST(VerifyDeadlock, SignalThatNobodyRaises) {
   const auto errors = errors_of(program);
   ASSERT_THAT(errors, SizeIs(1));
   EXPECT_EQ(errors[0].code, "verify.deadlock");
-  EXPECT_THAT(errors[0].message, HasSubstr("waits for ever for done >= 1: it stays at 0; no command raises it"));
+  EXPECT_THAT(errors[0].message, HasSubstr("waits forever for done >= 1: it stays at 0; no command raises it"));
   EXPECT_EQ(errors[0].place.queue, "host");
   EXPECT_EQ(errors[0].place.command, 1U);
 }
@@ -69,8 +69,7 @@ TEST(VerifyDeadlock, CircleNamesEveryWaiterAndEveryCulprit) {
   ASSERT_THAT(errors, SizeIs(2));
   EXPECT_EQ(errors[0].place.queue, "host");
   EXPECT_EQ(errors[0].place.command, 0U);
-  EXPECT_THAT(errors[0].message, HasSubstr("should have been raised by queue host2, command 1, which never ran because "
-                                           "its queue itself waits at command 0 (wait done >= 1)"));
+  EXPECT_THAT(errors[0].message, HasSubstr("should have been raised by queue host2, command 1, which never ran because its own queue waits at command 0 (wait done >= 1)"));
   EXPECT_EQ(errors[1].place.queue, "host2");
   EXPECT_THAT(errors[1].message, HasSubstr("should have been raised by rank 0, queue dma, command 1, which never ran "
                                            "because queue host, command 1 (submit dma) was not reached"));
@@ -86,7 +85,7 @@ TEST(VerifyDeadlock, SecondIterationIsNamed) {
   builder.add(waiter, Wait{signal, 2}).add(raiser, Signal{signal});
   const auto errors = errors_of(std::move(builder).finish());
   ASSERT_THAT(errors, SizeIs(1));
-  EXPECT_THAT(errors[0].message, HasSubstr("waits for ever for s >= 3 (second iteration): it stays at 2"));
+  EXPECT_THAT(errors[0].message, HasSubstr("waits forever for s >= 3 (second iteration): it stays at 2"));
 }
 
 TEST(VerifyDeadlock, ManyCulpritsAreCounted) {

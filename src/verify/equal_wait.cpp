@@ -52,10 +52,10 @@ void check_equal_wait(Subject& subject, Findings& findings) {
       counter = raise.op == SignalOp::add ? counter + raise.amount : base + raise.amount;
       if (counter <= threshold.value) continue;
       findings.add(Spot(program, QueueId{step.queue}, step.command),
-                   fmt::format("waits for {} == {}, but {}{} may bring it to {} before the wait looks",
+                   fmt::format("waits for {} == {}, but {}{} may raise it to {} before the wait sees it",
                                program.signals[signal].name, threshold.value, unrolled.who(raise),
                                unrolled.iteration(query.to) == 0 ? "" : " of the next iteration", counter),
-                   "compare with ge, or let that signal wait until this queue has gone on");
+                   "compare with ge, or make that signal wait until this queue has moved on");
       break;
     }
   }

@@ -30,8 +30,7 @@ TEST(VerifyEqualWait, NextIterationMayPassTheValue) {
   EXPECT_EQ(errors[0].place.queue, "host1");
   EXPECT_EQ(errors[0].place.command, 0U);
   EXPECT_THAT(errors[0].message,
-              HasSubstr("waits for s == 1, but queue host0, command 0 of the next iteration may bring "
-                        "it to 2 before the wait looks"));
+              HasSubstr("waits for s == 1, but queue host0, command 0 of the next iteration may raise it to 2 before the wait sees it"));
 }
 
 TEST(VerifyEqualWait, SafeIfTheSignallerWaitsForTheWaiter) {
@@ -44,13 +43,13 @@ TEST(VerifyEqualWait, SameIterationMayPassTheValue) {
   const auto errors =
       errors_of(hosts({{Signal{{0}}, Signal{{0}}, Wait{{1}}}, {Wait{{0}, 1, Compare::eq}, Signal{{1}}}}));
   ASSERT_EQ(errors.size(), 1U);
-  EXPECT_THAT(errors[0].message, HasSubstr("queue host0, command 1 may bring it to 2"));
+  EXPECT_THAT(errors[0].message, HasSubstr("queue host0, command 1 may raise it to 2"));
 }
 
 TEST(VerifyEqualWait, AStepOfTwoJumpsOverTheValue) {
   const auto errors = errors_of(hosts({{Signal{{0}, 2}, Wait{{1}}}, {Wait{{0}, 1, Compare::eq}, Signal{{1}}}}));
   ASSERT_EQ(errors.size(), 1U);
-  EXPECT_THAT(errors[0].message, HasSubstr("may bring it to 2"));
+  EXPECT_THAT(errors[0].message, HasSubstr("may raise it to 2"));
 }
 
 TEST(VerifyEqualWait, SetSignals) {
@@ -58,7 +57,7 @@ TEST(VerifyEqualWait, SetSignals) {
   EXPECT_TRUE(errors_of(hosts({{set(4), Wait{{1}}}, {Wait{{0}, 4, Compare::eq}, Signal{{1}}}})).empty());
   const auto errors = errors_of(hosts({{set(4), set(5), Wait{{1}}}, {Wait{{0}, 4, Compare::eq}, Signal{{1}}}}));
   ASSERT_EQ(errors.size(), 1U);
-  EXPECT_THAT(errors[0].message, HasSubstr("may bring it to 5"));
+  EXPECT_THAT(errors[0].message, HasSubstr("may raise it to 5"));
 }
 
 TEST(VerifyEqualWait, AtLeastIsAlwaysFine) {

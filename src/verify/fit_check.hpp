@@ -29,19 +29,19 @@ class FitCheck {
   bool inside(const Region& region) {
     const Buffer& buffer = program_.buffer(region.buffer);
     if (region.width.value == 0 || region.rows == 0) {
-      return error(text(region) + " is empty", "leave out commands that move nothing");
+      return error(text(region) + " is empty", "drop commands that move nothing");
     }
     if (region.rows > 1 && region.pitch < region.width) {
       return error(fmt::format("rows of {} overlap: pitch {} is less than width {}", text(region), region.pitch.value,
                                region.width.value),
-                   "pitch is the distance of the starts of two rows");
+                   "pitch is the distance between the starts of two rows");
     }
     const auto end = end_of(region);
     if (!end || *end > buffer.size.value || *end > kMaxOffset) {
       return error(fmt::format("{} ends {} but buffer {} has {} bytes", text(region),
                                end ? fmt::format("at byte {}", *end) : std::string("beyond 2^64"), buffer.name,
                                buffer.size.value),
-                   "shrink the region or grow the buffer");
+                   "make the region smaller or the buffer larger");
     }
     return true;
   }
@@ -55,11 +55,11 @@ class FitCheck {
   void same_shape(const Region& a, const Region& b) {
     if (a.width == b.width && a.rows == b.rows) return;
     error(fmt::format("{} and {} have different shapes", text(a), text(b)),
-          "source and destination need equal width and rows");
+          "source and destination must have equal width and rows");
   }
 
   void one_row(const Region& region) {
-    if (region.rows != 1) error(text(region) + " has several rows; this command takes plain ranges", "use copies");
+    if (region.rows != 1) error(text(region) + " has several rows, but this command takes plain ranges", "use copies");
   }
 
   void apart(const Region& a, const Region& b) {
@@ -80,7 +80,7 @@ class FitCheck {
     if (!fits || region.rows != rows || region.width.value != width) {
       error(fmt::format("{} is {} but must have {} rows of {} {} elements", name, text(region), rows, columns,
                         to_string(dtype)),
-            "a matrix has one region row per matrix row");
+            "a matrix needs one region row per matrix row");
     }
     whole_elements(region, dtype);
   }
@@ -93,7 +93,7 @@ class FitCheck {
   void row_numbers(const Kernel& kernel, const Region& listed, const Region& other) {
     if (kernel.rows.size() != other.rows) {
       error(fmt::format("{} row numbers for the {} rows of {}", kernel.rows.size(), other.rows, text(other)),
-            "one row number for each row");
+            "use one row number per row");
     }
     for (const std::uint64_t row : kernel.rows) {
       if (row < listed.rows) continue;

@@ -33,7 +33,7 @@ class IdCheck {
 
   void command(const Command& command, QueueKind kind, const Spot& place) {
     if (const CommandInfo& row = info(command); !allowed_on(row, kind)) {
-      findings_.add(place, fmt::format("a {} queue does not take the command {}", to_string(kind), row.name),
+      findings_.add(place, fmt::format("a {} queue cannot hold the command {}", to_string(kind), row.name),
                     fmt::format("put it on a {} queue", row.on_dma ? "dma" : (row.on_compute ? "compute" : "host")));
     }
     for_each_access(command, [&](const Region& region, AccessKind) { check_buffer(region.buffer, place); });
@@ -83,13 +83,13 @@ class IdCheck {
                                          : std::holds_alternative<Copy>(step) || std::holds_alternative<Kernel>(step) ||
                                                std::holds_alternative<Call>(step);
       if (!plain) {
-        findings_.add(Spot::formula_step(i), fmt::format("a formula does not take this {}", info(step).name),
-                      "formulas are made of copies, calls, kernels, and gemms without map, raises and waits");
+        findings_.add(Spot::formula_step(i), fmt::format("a formula cannot contain this {}", info(step).name),
+                      "formulas consist of copies, calls, kernels, and gemms without map, raises and waits");
       }
       for (const Access& access : accesses(step)) {
         check(access.region.buffer.value, all, "buffer or value", Spot::formula_step(i));
         if (access.kind == AccessKind::read || access.region.buffer >= first_value(program_)) continue;
-        findings_.add(Spot::formula_step(i), "a formula writes a buffer of the program", "let it write a value");
+        findings_.add(Spot::formula_step(i), "a formula writes a buffer of the program", "write a value instead");
       }
     }
     for (std::size_t i = 0; i < formula.outputs.size(); ++i) {

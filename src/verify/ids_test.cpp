@@ -69,7 +69,7 @@ TEST(VerifyIds, CommandOnAQueueThatDoesNotTakeIt) {
   Program program = point_to_point();
   commands_of(program, "host").push_back(commands_of(program, "dma")[0]);
   const Diagnostic error = only_error(program);
-  EXPECT_THAT(error.message, HasSubstr("a host queue does not take the command copy"));
+  EXPECT_THAT(error.message, HasSubstr("a host queue cannot hold the command copy"));
   EXPECT_THAT(error.hint, HasSubstr("dma"));
 }
 

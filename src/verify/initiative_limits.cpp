@@ -13,11 +13,11 @@ void check_initiative(const Program& program, const Machine& machine, QueueId id
   if (!has_packing(machine.features, queue.packing)) {
     findings.add(Spot(program, id),
                  fmt::format("needs {} packets, which {} does not have", to_string(queue.packing), machine.name),
-                 "use one packet a command, or a machine that has them (mi300x-8+codesign)");
+                 "use one packet per command, or a machine that has them (mi300x-8+codesign)");
   }
   if (queue.packing == Packing::multicast && !program.trackers.empty()) {
     findings.add(Spot(program, id), "multicast packets in a program with trackers",
-                 "updates of tracked bytes are copies of their own: use one packet a command");
+                 "updates of tracked bytes must be separate copies: use one packet per command");
   }
   if (queue.kind != QueueKind::compute || machine.features.device_initiated) return;
   for (std::size_t c = 0; c < queue.commands.size() && !findings.full(); ++c) {

@@ -53,7 +53,7 @@ TEST(VerifyMachine, BroadcastDestinationsAgreeModulo32) {
 
 TEST(VerifyMachine, SwapSidesStartAtMultiplesOf64) {
   expect_error(test_machine(2), with_command(Swap{make_region({0}, {64}, {64}), make_region({1}, {96}, {64})}),
-               "out[96+64] starts 32 bytes behind a multiple of 64");
+               "out[96+64] starts 32 bytes after a multiple of 64");
 }
 
 TEST(VerifyMachine, MissingFeatures) {
@@ -120,7 +120,7 @@ TEST(VerifyMachine, QueuesOfOneEngine) {
   for (Queue& queue : program.queues) {
     if (queue.kind == QueueKind::dma) queue.engine = EngineId{2};
   }
-  expect_error(machine, program, "engine 2 of rank 0 gets more than 1 queues");
+  expect_error(machine, program, "engine 2 of rank 0 has more than 1 queues");
 }
 
 TEST(VerifyMachine, RingMustHoldAnIteration) {

@@ -23,9 +23,9 @@ class PacketCheck {
               "reduce with a kernel on a compute queue");
       if (!machine_.features.near_memory_compute && is_tracked(copy.dst.buffer)) {
         error(fmt::format("adds to tracked bytes, which needs memory that adds; {} has engines that do", machine_.name),
-              "updates of tracked bytes are added by the memory (near_memory_compute)");
+              "updates of tracked bytes must be added by the memory (near_memory_compute)");
       }
-      if (copy.src.rows != 1) error("an adding copy of several rows", "use one adding copy a row");
+      if (copy.src.rows != 1) error("an adding copy has several rows", "use one adding copy per row");
     }
     if (copy.src.rows > 1) {
       window(copy);
@@ -41,9 +41,9 @@ class PacketCheck {
     const std::uint64_t first = broadcast.dst1.offset.value % unit;
     const std::uint64_t second = broadcast.dst2.offset.value % unit;
     if (first == second) return;
-    error(fmt::format("the destinations {} and {} stand {} and {} bytes into a unit of {} bytes",
+    error(fmt::format("the destinations {} and {} are {} and {} bytes into a unit of {} bytes",
                       to_string(program_, broadcast.dst1), to_string(program_, broadcast.dst2), first, second, unit),
-          fmt::format("both destinations of a broadcast must agree modulo {}", unit));
+          fmt::format("both destinations of a broadcast must be equal modulo {}", unit));
   }
 
   void swap(const Swap& swap) {
@@ -52,7 +52,7 @@ class PacketCheck {
     const std::uint64_t unit = std::max<std::uint64_t>(machine_.dma.swap_alignment.value, 1);
     for (const Region* side : {&swap.a, &swap.b}) {
       if (side->offset.value % unit == 0) continue;
-      error(fmt::format("{} starts {} bytes behind a multiple of {}", to_string(program_, *side),
+      error(fmt::format("{} starts {} bytes after a multiple of {}", to_string(program_, *side),
                         side->offset.value % unit, unit),
             fmt::format("both sides of a swap must start at multiples of {} bytes", unit));
     }

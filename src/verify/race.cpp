@@ -371,29 +371,30 @@ class RaceText {
                    fmt::format("the caller of rank {} may overwrite the input {} for the next iteration while {} still "
                                "uses it",
                                rank, bytes, described(first)),
-                   "let the caller's host queue wait for a signal behind this command");
+                   "make the caller's host queue wait for a signal after this command");
     } else if (second.kind == StepKind::caller_read) {
       findings.add(place,
                    fmt::format("the caller of rank {} may read the output {} before {} has written it", rank, bytes,
                                described(first)),
-                   "let the caller's host queue wait for a signal behind this command");
+                   "make the caller's host queue wait for a signal after this command");
     } else if (first.kind == StepKind::caller_read) {
       findings.add(place,
                    fmt::format("{}{} may overwrite the output {} while the caller of rank {} still reads it",
                                described(second), next ? " of the next iteration" : "", bytes, rank),
-                   "let this queue wait until the caller's host queue has begun the next iteration");
+                   "make this queue wait until the caller's host queue has begun the next iteration");
     } else if (first.kind == StepKind::caller_fill) {
       findings.add(place,
                    fmt::format("{}{} may use the input {} before the caller of rank {} has written it",
                                described(second), next ? " of the next iteration" : "", bytes, rank),
-                   "let the host queue of that rank submit or trigger this queue, or wait for a signal from it");
+                   "make the host queue of that rank submit or trigger this queue, or make this queue wait for a "
+                   "signal from it");
     } else if (unrolled_.is_tracker(first.queue)) {
       report_tracked(race, bytes, findings);
     } else {
       findings.add(place,
                    fmt::format("{} and {}{} touch {} of rank {}, one of them writes, and nothing orders them",
                                described(first), described(second), next ? " of the next iteration" : "", bytes, rank),
-                   race.tracker == kNoOwner ? "add a signal behind the first and a wait before the second"
+                   race.tracker == kNoOwner ? "add a signal after the first and a wait before the second"
                                             : wait_for(race.tracker));
     }
   }
@@ -408,7 +409,7 @@ class RaceText {
     const Step& second = unrolled_.step(race.second);
     const bool next = unrolled_.iteration(race.first) != unrolled_.iteration(race.second);
     findings.add(unrolled_.place(second),
-                 fmt::format("{}{} may {} {} before {} has all updates{}", described(second),
+                 fmt::format("{}{} may {} {} before {} has received all updates{}", described(second),
                              next ? " of the next iteration" : "", race.overwritten ? "update" : "read", bytes,
                              tracker_name(program_, race.tracker), next ? " of this one" : ""),
                  wait_for(race.tracker));

@@ -75,7 +75,7 @@ class ReachCheck {
     const std::uint32_t used = ++queues_[{queue.rank->value, engine->id.value}];
     if (used == machine_.dma.queues_per_engine + 1) {
       findings_.add(Spot(program_, id),
-                    fmt::format("engine {} of rank {} gets more than {} queues", engine->id.value, queue.rank->value,
+                    fmt::format("engine {} of rank {} has more than {} queues", engine->id.value, queue.rank->value,
                                 machine_.dma.queues_per_engine),
                     "put more copies on one queue, or use other engines");
     }
@@ -125,7 +125,7 @@ class ReachCheck {
       const Buffer& buffer = program_.buffer(region.buffer);
       if (!buffer.host) return;
       if (!moves_bytes(command) || std::holds_alternative<Swap>(command)) {
-        findings_.add(place, fmt::format("{} is in host memory, which only copies reach", buffer.name),
+        findings_.add(place, fmt::format("{} is in host memory, which only copies can reach", buffer.name),
                       "copy it to the memory of a GPU first");
       }
       const auto* link = machine_.timing && machine_.timing->host_link ? &*machine_.timing->host_link : nullptr;

@@ -30,7 +30,7 @@ void check_queues(const Program& program, Findings& findings) {
     const Spot place{program, QueueId{q}};
     if (const auto [first, fresh] = names.emplace(queue.name, q); !fresh) {
       findings.add(place, fmt::format("queues {} and {} have the same name", first->second, q),
-                   "messages and traces name queues: give each its own name");
+                   "messages and traces refer to queues by name: give each its own name");
     }
     if (queue.kind != QueueKind::host && !queue.rank) {
       findings.add(place, fmt::format("a {} queue without a rank", to_string(queue.kind)), "say whose GPU it is on");
@@ -39,7 +39,7 @@ void check_queues(const Program& program, Findings& findings) {
       findings.add(place,
                    queue.engine ? fmt::format("a {} queue with an engine", to_string(queue.kind))
                                 : std::string("a dma queue without an engine"),
-                   "dma queues, and only they, are bound to an engine");
+                   "dma queues, and only dma queues, are bound to an engine");
     }
     if (queue.kind != QueueKind::compute && !queue.kernel.empty()) {
       findings.add(place, fmt::format("a {} queue as a part of kernel {}", to_string(queue.kind), queue.kernel),
@@ -47,30 +47,30 @@ void check_queues(const Program& program, Findings& findings) {
     }
     if (queue.calls > kMostCalls) {
       findings.add(place, fmt::format("{} library calls behind one queue", queue.calls),
-                   fmt::format("at most {} are believable", kMostCalls));
+                   fmt::format("at most {} are plausible", kMostCalls));
     }
     if (queue.kind != QueueKind::compute && queue.protocol != Protocol::none) {
       findings.add(place,
                    fmt::format("a {} queue with the protocol {}", to_string(queue.kind), to_string(queue.protocol)),
-                   "only compute queues have protocols");
+                   "only compute queues can have protocols");
     }
     if (queue.kind != QueueKind::dma && queue.submission != Submission::ring) {
       findings.add(
           place, fmt::format("a {} queue that is submitted by {}", to_string(queue.kind), to_string(queue.submission)),
-          "only dma queues get their copies by calls of a runtime");
+          "only dma queues can get their copies through runtime calls");
     }
     if (queue.kind != QueueKind::dma && queue.packing != Packing::each) {
       findings.add(place, fmt::format("a {} queue with {} packets", to_string(queue.kind), to_string(queue.packing)),
-                   "only dma queues have packets");
+                   "only dma queues can have packets");
     }
     if ((queue.chunk.value > 0) != (queue.protocol == Protocol::multicast)) {
       findings.add(
           place, fmt::format("a chunk of {} bytes with the protocol {}", queue.chunk.value, to_string(queue.protocol)),
-          "queues that multicast, and only they, have a chunk");
+          "queues that multicast, and only those, have a chunk");
     }
     if (queue.kind != QueueKind::compute && queue.calls > 0) {
       findings.add(place, fmt::format("a {} queue with library calls", to_string(queue.kind)),
-                   "only compute queues have calls");
+                   "only compute queues can have calls");
     }
   }
 }
@@ -90,7 +90,7 @@ void check_launches(const Program& program, Findings& findings) {
         findings.add(Spot(program, QueueId{q}, c),
                      fmt::format("submits queue {}, a part of kernel {}, apart from {}", part.name, part.kernel,
                                  where(program, QueueId{before->second.first}, before->second.second)),
-                     "submit the parts of a kernel one right behind another, or name two kernels");
+                     "submit the parts of a kernel directly one after another, or name two kernels");
       }
       before->second = {q, c};
     }
@@ -116,13 +116,13 @@ void check_submits(const Program& program, Findings& findings) {
       } else if (program.queues[q].kind == QueueKind::compute &&
                  (target.kind != QueueKind::dma || target.rank != program.queues[q].rank)) {
         findings.add(Spot(program, QueueId{q}, c),
-                     fmt::format("a kernel submits queue {}, which is no dma queue of its GPU", target.name),
-                     "kernels ring the doorbells of their own GPU's engines; submit it from a host queue");
+                     fmt::format("a kernel submits queue {}, which is not a dma queue of its own GPU", target.name),
+                     "kernels can only ring doorbells of their own GPU's engines; submit it from a host queue");
       } else if (first) {
         findings.add(Spot(program, QueueId{q}, c),
                      fmt::format("submits queue {} a second time; the first is {}", target.name,
                                  where(program, QueueId{first->queue}, first->command)),
-                     "submit every queue once an iteration, from one host queue");
+                     "submit every queue once per iteration, from one host queue");
       } else {
         first = First{q, c};
       }
@@ -161,7 +161,7 @@ class SignalCheck {
     for_each_wait(command, [&](SignalId signal, std::uint64_t value) {
       if (value > 0) return;
       findings_.add(Spot(program_, QueueId{queue}, index),
-                    fmt::format("waits for {} to reach 0, which it always has", name(signal)),
+                    fmt::format("waits for {} to reach 0, which is always true", name(signal)),
                     "values are relative to the iteration and start at 1");
     });
   }
@@ -214,7 +214,7 @@ class SignalCheck {
     const bool fits = value <= kMaxAdvance && usage->total <= kMaxAdvance - value;
     usage->total = fits ? usage->total + value : kMaxAdvance;
     if (!fits) {
-      findings_.add(place, fmt::format("{} grows by more than 2^40 an iteration", name(signal)), "use smaller values");
+      findings_.add(place, fmt::format("{} grows by more than 2^40 per iteration", name(signal)), "use smaller values");
     }
   }
 
@@ -235,7 +235,7 @@ void check_callers(const Program& program, Findings& findings) {
     place.key = "contract";
     place.rank = RankId{r};
     findings.add(place, fmt::format("rank {} has inputs or outputs but no host queue that could be its caller", r),
-                 "add a host queue for the rank, or one without a rank that speaks for all");
+                 "add a host queue for the rank, or one without a rank that acts for all");
   }
 }
 

@@ -144,11 +144,12 @@ class TrackerCheck {
   }
 
   void report_uncounted(const Step& step, std::uint32_t tracker) {
-    const std::string counted = "trackers count copies of dma queues and GEMMs with an output map";
+    const std::string counted = "trackers only count copies on dma queues and GEMMs with an output map";
     if (step.kind == StepKind::caller_fill) {
-      findings_.add(unrolled_.place(step),
-                    fmt::format("the caller writes its input where {} watches", tracker_name(program_, tracker)),
-                    counted);
+      findings_.add(
+          unrolled_.place(step),
+          fmt::format("the caller writes its input to bytes that {} watches", tracker_name(program_, tracker)),
+          counted);
       return;
     }
     findings_.add(unrolled_.place(step),
@@ -180,10 +181,10 @@ class TrackerCheck {
     const std::string by = updates_of(index, begin);
     std::string message = tracker_name(program_, index) + " ";
     std::string hint =
-        "an update is a copy of a dma queue or, split_k times, a block of an output map; look for one that is ";
+        "an update is a copy on a dma queue or, split_k times, a block of an output map; look for one that is ";
     if (count.total() == tracker.updates) {
       message += fmt::format("has stores among the {} updates of {}: {}", tracker.updates, bytes, by);
-      hint = "of several updates all add; a store is the only one";
+      hint = "several updates must all be adds; a store must be the only update";
     } else if (count.total() < tracker.updates) {
       message += fmt::format("never reaches the trigger: {} is updated {} in an iteration, the tracker counts {}: {}",
                              bytes, times(count.total()), tracker.updates, by);

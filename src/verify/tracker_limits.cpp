@@ -37,7 +37,7 @@ void check_trackers(const Program& program, const Machine& machine, Findings& fi
     findings.add(Spot::tracker(program, 0),
                  fmt::format("{} needs memory that counts updates (tracker), which {} does not have",
                              tracker_name(program, 0), machine.name),
-                 "use a machine with trackers, or signals behind the commands that write");
+                 "use a machine with trackers, or signals after the commands that write");
   }
   for (std::size_t i = 0; i < program.trackers.size() && machine.features.tracker && !findings.full(); ++i) {
     check_entries(program, *machine.features.tracker, i, findings);

@@ -96,7 +96,7 @@ TEST(VerifyTracker, NothingButUpdatesWritesTrackedBytes) {
   expect_error(program, "is not an update");
   program = tracked_copy();
   program.trackers.push_back({"input", make_region({0}, {0}, {64}), 1, {0}, 1});
-  expect_error(program, "the caller writes its input where tracker input (in[0+64] of rank 0) watches");
+  expect_error(program, "the caller writes its input to bytes that tracker input (in[0+64] of rank 0) watches");
 }
 
 TEST(VerifyTracker, BlocksThatAddAreTrackedEverywhere) {

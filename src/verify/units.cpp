@@ -249,9 +249,9 @@ class UnitCheck {
   void report(std::size_t start, const std::vector<Blocked>& circle, Findings& findings) const {
     const Holder& holder = holders_[start];
     std::string message = is_kernel(holder)
-                              ? fmt::format("kernel {}, which waits, may hold {} for ever: it waits for",
+                              ? fmt::format("kernel {}, which waits, may hold {} forever: it waits for",
                                             program_.queues[holder.queue].kernel, units_of(holder))
-                              : fmt::format("tiles that wait may hold {} for ever: they wait for", units_of(holder));
+                              : fmt::format("waiting tiles may hold {} forever: they wait for", units_of(holder));
     for (std::size_t i = 0; i < circle.size(); ++i) {
       const Step& step = unrolled_.steps()[circle[i].step];
       message += fmt::format(
@@ -261,10 +261,9 @@ class UnitCheck {
     findings.add(
         Spot(program_, QueueId{holder.queue}, holder.command), std::move(message),
         is_kernel(holder)
-            ? "give the kernel fewer compute units, submit it behind what it waits for, or let DMA engines copy"
-            : "limit the queue of the gemm so that units are left (compute_units), make the copies parts of "
-              "one kernel that is submitted before the gemm and has no lower priority, or let DMA engines "
-              "copy");
+            ? "limit the kernel to fewer compute units, submit it after what it waits for, or let DMA engines copy"
+            : "limit the queue of the gemm so that some units stay free (compute_units), make the copies parts of one "
+              "kernel that is submitted before the gemm and has no lower priority, or let DMA engines copy");
   }
 
   const Unrolled& unrolled_;

@@ -50,7 +50,7 @@ TEST(VerifyUnits, CopiesBehindAPersistentGemmMayNeverStart) {
   ASSERT_THAT(errors, SizeIs(1));
   EXPECT_EQ(errors[0].code, "verify.units");
   EXPECT_EQ(errors[0].place.queue, "stream");
-  EXPECT_THAT(errors[0].message, HasSubstr("may hold 8 of the 8 compute units of GPU 0 for ever"));
+  EXPECT_THAT(errors[0].message, HasSubstr("may hold 8 of the 8 compute units of GPU 0 forever"));
   EXPECT_THAT(errors[0].message, HasSubstr("queue copies, command 0"));
 }
 
@@ -178,7 +178,7 @@ TEST(TilesThatWait, AGroupIsNotBehindTheWaitsOfAnEarlierOne) {
   EXPECT_EQ(errors[0].code, "verify.race");
 }
 
-// Tiles start in the order of production: one that waits may hold the unit that a later one needs.
+// Tiles start in the order they are produced: one that waits may hold the unit that a later one needs.
 TEST(TilesThatWait, DoNotWaitForLaterTiles) {
   Program program = testing::gemm_whose_tiles_wait();
   Gemm& gemm = gemm_of(program, "stream");
@@ -190,7 +190,7 @@ TEST(TilesThatWait, DoNotWaitForLaterTiles) {
   ASSERT_THAT(errors, SizeIs(2));  // the stream, and the host, which waits for it
   EXPECT_EQ(errors[0].code, "verify.deadlock");
   EXPECT_EQ(errors[1].code, "verify.deadlock");
-  EXPECT_THAT(errors[0].hint + errors[1].hint, HasSubstr("order of production"));
+  EXPECT_THAT(errors[0].hint + errors[1].hint, HasSubstr("order they are produced"));
 }
 
 TEST(TilesThatWait, NeedAnOutputMap) {

@@ -27,14 +27,14 @@ bool Config::has(std::string_view key) const {
 
 void Config::refuse(std::string_view key, const std::string& message) {
   if (mistake_) return;
-  mistake_ = Diagnostic{"model.field", message, "it must be a config.json of Hugging Face, as it was published",
-                        place_of(file_, key)};
+  mistake_ =
+      Diagnostic{"model.field", message, "use a Hugging Face config.json, as it was published", place_of(file_, key)};
 }
 
 std::string Config::text(std::string_view key) {
   const Json* value = find(key);
   if (value == nullptr || !value->is_string()) {
-    refuse(key, value == nullptr ? fmt::format("{} is missing", key) : fmt::format("{} is not a text", key));
+    refuse(key, value == nullptr ? fmt::format("{} is missing", key) : fmt::format("{} is not a string", key));
     return {};
   }
   return value->text();
@@ -74,7 +74,7 @@ std::vector<std::string> Config::texts(std::string_view key) {
   if (!value->is_array()) refuse(key, fmt::format("{} is not a list", key));
   for (const Json& item : *value) {
     if (!item.is_string()) {
-      refuse(key, fmt::format("{} is not a list of texts", key));
+      refuse(key, fmt::format("{} is not a list of strings", key));
       return {};
     }
     all.push_back(item.text());

@@ -45,39 +45,39 @@ Status check_degrees(const Model& model, const Layout& layout, const Machine& ma
                                     {"--pp", layout.pp},
                                     {"--micro-batches", layout.micro_batches},
                                     {"--stages", layout.stages_per_gpu}}) {
-    if (value == 0) return bad_layout(fmt::format("{} is 0", name), "give 1 or more");
+    if (value == 0) return bad_layout(fmt::format("{} is 0", name), "use 1 or more");
   }
   const std::uint64_t heads = model.attention.heads;
   if (heads % layout.tp != 0) {
     return bad_layout(
         fmt::format("{} attention heads of {} cannot be divided by --tp {}", heads, model.name, layout.tp),
-        fmt::format("give --tp {}", usable_degrees(std::gcd(heads, std::uint64_t{machine.gpus}))));
+        fmt::format("use --tp {}", usable_degrees(std::gcd(heads, std::uint64_t{machine.gpus}))));
   }
   for (const std::uint64_t width : {model.intermediate, model.experts ? model.experts->intermediate : 0}) {
     if (width % layout.tp == 0 || (width != model.intermediate && layout.ep > 1)) continue;
     return bad_layout(fmt::format("the {} columns of a feed-forward matrix of {} cannot be divided by --tp {}", width,
                                   model.name, layout.tp),
-                      fmt::format("give --tp {}", usable_degrees(std::gcd(width, std::uint64_t{machine.gpus}))));
+                      fmt::format("use --tp {}", usable_degrees(std::gcd(width, std::uint64_t{machine.gpus}))));
   }
   const std::uint64_t kv = model.attention.kv_heads;
   if (!model.attention.latent && layout.tp < kv && kv % layout.tp != 0) {
     return bad_layout(fmt::format("{} heads of keys and values cannot be divided by --tp {}", kv, layout.tp),
-                      fmt::format("give --tp {}", usable_degrees(kv)));
+                      fmt::format("use --tp {}", usable_degrees(kv)));
   }
   if (layout.tp > machine.gpus || machine.gpus % layout.tp != 0) {
     return bad_layout(fmt::format("--tp {} does not divide the {} GPUs of {}", layout.tp, machine.gpus, machine.name),
-                      fmt::format("give --tp {}", usable_degrees(machine.gpus)));
+                      fmt::format("use --tp {}", usable_degrees(machine.gpus)));
   }
-  if (layout.sp && layout.tp == 1) return bad_layout("--sp needs --tp 2 or more", "give --tp, or leave --sp out");
+  if (layout.sp && layout.tp == 1) return bad_layout("--sp needs --tp 2 or more", "pass --tp, or drop --sp");
   if (layout.pp > model.layers.size()) {
     return bad_layout(
         fmt::format("--pp {} is more than the {} layers of {}", layout.pp, model.layers.size(), model.name),
-        fmt::format("give --pp {} or fewer", model.layers.size()));
+        fmt::format("use --pp {} or fewer", model.layers.size()));
   }
   if (layout.gpus() > machine.gpus && !machine.timing->network) {
-    return bad_layout(fmt::format("{} GPUs are more than the {} of {}, which says nothing of a network", layout.gpus(),
-                                  machine.gpus, machine.name),
-                      "give smaller degrees, or a machine whose file has [network]");
+    return bad_layout(fmt::format("{} GPUs are more than the {} of {}, which does not describe a network",
+                                  layout.gpus(), machine.gpus, machine.name),
+                      "use smaller degrees of parallelism, or a machine whose file has [network]");
   }
   return {};
 }
@@ -85,38 +85,39 @@ Status check_degrees(const Model& model, const Layout& layout, const Machine& ma
 Status check_experts(const Model& model, const Layout& layout) {
   if (layout.ep == 1) return {};
   if (!model.experts) {
-    return bad_layout(fmt::format("{} has no experts to divide by --ep {}", model.name, layout.ep), "leave --ep out");
+    return bad_layout(fmt::format("{} has no experts to split by --ep {}", model.name, layout.ep), "drop --ep");
   }
   if (model.experts->count % layout.ep != 0) {
     return bad_layout(
         fmt::format("{} experts of {} cannot be divided by --ep {}", model.experts->count, model.name, layout.ep),
-        fmt::format("give --ep {}", usable_degrees(model.experts->count)));
+        fmt::format("use --ep {}", usable_degrees(model.experts->count)));
   }
   const std::uint32_t stage = layout.tp * layout.replicas();
   const bool in_group = layout.tp > 1 ? layout.ep == layout.tp : stage % layout.ep == 0;
   if (!in_group) {
-    return bad_layout(
-        fmt::format("--ep {} does not fit --tp {} --fsdp {} --dp {}", layout.ep, layout.tp, layout.fsdp, layout.dp),
-        layout.tp > 1 ? fmt::format("with --tp, experts are divided among the same GPUs: --ep {}", layout.tp)
-                      : "experts are divided among replicas: --fsdp or --dp as many as --ep, or a multiple");
+    return bad_layout(fmt::format("--ep {} does not fit with --tp {} --fsdp {} --dp {}", layout.ep, layout.tp,
+                                  layout.fsdp, layout.dp),
+                      layout.tp > 1
+                          ? fmt::format("with --tp, experts are split over the same GPUs: use --ep {}", layout.tp)
+                          : "experts are split over replicas: make --fsdp or --dp a multiple of --ep");
   }
   return {};
 }
 
 Status check_tokens(const Model& model, const Phase& phase) {
   const bool decodes = phase.kind == PhaseKind::decode;
-  if (phase.batch == 0) return fail("model.tokens", "a batch of 0 sequences", "give --batch 1 or more");
+  if (phase.batch == 0) return fail("model.tokens", "a batch of 0 sequences", "use --batch 1 or more");
   if (!decodes && phase.tokens == 0) {
-    return fail("model.tokens", fmt::format("{} of 0 tokens", name_of(phase.kind)), "give --tokens 1 or more");
+    return fail("model.tokens", fmt::format("{} of 0 tokens", name_of(phase.kind)), "use --tokens 1 or more");
   }
   if (phase.kind == PhaseKind::generate && phase.output == 0) {
-    return fail("model.tokens", "generate 0 tokens", "give --output 1 or more");
+    return fail("model.tokens", "generate 0 tokens", "use --output 1 or more");
   }
   const std::uint64_t longest = phase.context + (decodes ? 1 : phase.tokens) + phase.output;
   if (longest <= model.context) return {};
   return fail("model.tokens",
               fmt::format("{} tokens are more than the context of {}, {}", longest, model.name, model.context),
-              "give fewer --tokens, --context or --output");
+              "use fewer --tokens, --context or --output");
 }
 
 double gib(Bytes bytes) {
@@ -138,7 +139,7 @@ Result<PhaseKind> parse_phase(std::string_view name) {
   for (const auto& [known, kind] : kPhases) {
     if (name == known) return kind;
   }
-  return fail("usage.phase", fmt::format("there is no phase {}", name), "give train, prefill, decode or generate");
+  return fail("usage.phase", fmt::format("unknown phase {}", name), "use train, prefill, decode or generate");
 }
 
 std::string_view name_of(Recompute recompute) {
@@ -149,7 +150,8 @@ Result<Recompute> parse_recompute(std::string_view name) {
   for (const auto& [known, recompute] : kRecomputes) {
     if (name == known) return recompute;
   }
-  return fail("usage.recompute", fmt::format("--recompute {} is not known", name), "give none, selective, ops or full");
+  return fail("usage.recompute", fmt::format("--recompute {} is not a known value", name),
+              "use none, selective, ops or full");
 }
 
 double expert_imbalance(const Experts& experts, std::uint32_t ep, double skew) {
@@ -171,14 +173,13 @@ Status check_layout(const Model& model, const Layout& layout, const Phase& phase
   CORTADO_RETURN_IF_ERROR(check_tokens(model, phase));
   const MemoryNeed need = memory_need(model, layout, phase);
   if (need.total() <= machine.memory_bytes) return {};
-  return fail(
-      "model.memory",
-      fmt::format("a GPU needs {:.1f} GiB (weights {:.1f}, gradients {:.1f}, optimizer {:.1f}, activations {:.1f}, "
-                  "KV cache {:.1f}), one of {} has {:.1f}",
-                  gib(need.total()), gib(need.weights), gib(need.gradients), gib(need.optimizer), gib(need.activations),
-                  gib(need.cache), machine.name, gib(machine.memory_bytes)),
-      phase.trains() ? "spread it further with --fsdp, --tp or --pp, give --recompute full or a smaller --batch"
-                     : "spread it further with --tp, give --dtype f8 or --kv-dtype f8, or a smaller --batch");
+  return fail("model.memory",
+              fmt::format("a GPU needs {:.1f} GiB (weights {:.1f}, gradients {:.1f}, optimizer {:.1f}, activations "
+                          "{:.1f}, KV cache {:.1f}), but a GPU of {} has {:.1f}",
+                          gib(need.total()), gib(need.weights), gib(need.gradients), gib(need.optimizer),
+                          gib(need.activations), gib(need.cache), machine.name, gib(machine.memory_bytes)),
+              phase.trains() ? "use more GPUs with --fsdp, --tp or --pp, use --recompute full, or use a smaller --batch"
+                             : "use more GPUs with --tp, use --dtype f8 or --kv-dtype f8, or use a smaller --batch");
 }
 
 }  // namespace cortado

@@ -28,12 +28,12 @@ TEST(Layout, RefusesWhatDoesNotDivide) {
             "model.layout: 64 attention heads of llama-3.1-70b cannot be divided by --tp 3");
   EXPECT_EQ(code_of(llama, {.tp = 16}, kPrompt), "model.layout: --tp 16 does not divide the 8 GPUs of mi300x-8");
   EXPECT_EQ(code_of(llama, {.tp = 8, .ep = 8}, kPrompt),
-            "model.layout: llama-3.1-70b has no experts to divide by --ep 8");
+            "model.layout: llama-3.1-70b has no experts to split by --ep 8");
   EXPECT_EQ(code_of(llama, {.sp = true}, kPrompt), "model.layout: --sp needs --tp 2 or more");
   const Model mixtral = model_named("mixtral-8x7b");
   EXPECT_EQ(code_of(mixtral, {.ep = 3, .dp = 3}, kPrompt),
             "model.layout: 8 experts of mixtral-8x7b cannot be divided by --ep 3");
-  EXPECT_EQ(code_of(mixtral, {.ep = 8, .dp = 4}, kPrompt), "model.layout: --ep 8 does not fit --tp 1 --fsdp 1 --dp 4");
+  EXPECT_EQ(code_of(mixtral, {.ep = 8, .dp = 4}, kPrompt), "model.layout: --ep 8 does not fit with --tp 1 --fsdp 1 --dp 4");
   EXPECT_EQ(code_of(mixtral, {.tp = 8, .ep = 8}, kPrompt), "");
 }
 

@@ -53,8 +53,7 @@ WeightFormat read_plain_weights(Config& config) {
   const auto known = std::ranges::find(kTypes, std::string_view(type->second), &WeightType::stored);
   if (known != std::end(kTypes)) return {.name = known->name, .bits = known->bits};
   config.refuse(type->first,
-                fmt::format("weights of type {} are not known; bfloat16, float16, float32 and float8_e4m3fn "
-                            "are",
+                fmt::format("weights of type {} are not supported; bfloat16, float16, float32 and float8_e4m3fn are",
                             type->second));
   return {};
 }
@@ -70,8 +69,8 @@ WeightFormat read_weights(Config& config) {
   if (method == "fbgemm_fp8") return {.name = "fp8", .bits = 8};
   if (method == "mxfp4") return {.name = "mxfp4", .bits = 4 + 8.0 / 32, .experts_only = true};
   config.refuse("quantization_config",
-                fmt::format("weights by quant_method {} are not known; fp8, fbgemm_fp8 and mxfp4 "
-                            "are. Without quantization_config they have the torch_dtype",
+                fmt::format("weights with quant_method {} are not supported; fp8, fbgemm_fp8 and mxfp4 are. Without "
+                            "quantization_config they have the torch_dtype",
                             method.empty() ? "of another type" : method));
   return {};
 }
@@ -114,7 +113,7 @@ DType usual_type(const WeightFormat& weights) {
 Result<Model> parse_model(const std::string& text, const std::string& file) {
   auto json = Json::parse(text, kConfigRules);
   if (!json || !json->is_object()) {
-    return fail(Diagnostic{"model.json", "this is not a JSON object", "give a config.json of Hugging Face",
+    return fail(Diagnostic{"model.json", "this is not a JSON object", "use a Hugging Face config.json",
                            workload::place_of(file, {})});
   }
   Config config(*std::move(json), file);
@@ -126,13 +125,13 @@ Result<Model> parse_model(const std::string& text, const std::string& file) {
   }
   const std::string name = config.has("model_type") ? config.text("model_type") : outer;
   if (name.empty()) {
-    return fail(Diagnostic{"model.field", "model_type is missing", "give a config.json of Hugging Face",
+    return fail(Diagnostic{"model.field", "model_type is missing", "use a Hugging Face config.json",
                            workload::place_of(file, "model_type")});
   }
   const Family* family = workload::find_family(name);
   if (family == nullptr) {
-    return fail(Diagnostic{"model.family", fmt::format("models of type {} are not known", name), no_such_family(name),
-                           workload::place_of(file, "model_type")});
+    return fail(Diagnostic{"model.family", fmt::format("models of type {} are not supported", name),
+                           no_such_family(name), workload::place_of(file, "model_type")});
   }
   Model model;
   model.name = config.has("_name_or_path") ? config.text("_name_or_path") : name;
@@ -168,7 +167,7 @@ Result<Model> load_model(const std::string& name_or_path) {
     return model;
   }
   return fail("model.unknown", fmt::format("unknown model '{}'", name_or_path),
-              suggestion(name_or_path, model_names()) + "; or give the path of a config.json");
+              suggestion(name_or_path, model_names()) + "; or use the path of a config.json");
 }
 
 }  // namespace cortado

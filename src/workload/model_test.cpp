@@ -118,11 +118,11 @@ TEST(Model, MistakesAreNamed) {
   const auto with = [&](const std::string& field) { return refusal(replaced(kSmall, "{", "{" + field + ", ")); };
   EXPECT_EQ(with(R"("torch_dtype": "bfloat16")"), "");
   EXPECT_EQ(with(R"("dtype": "auto")"), "");
-  EXPECT_THAT(with(R"("torch_dtype": "float7")"), HasSubstr("weights of type float7 are not known"));
-  EXPECT_THAT(with(R"("dtype": "int3")"), HasSubstr("weights of type int3 are not known"));
-  EXPECT_THAT(with(R"("torch_dtype": 16)"), HasSubstr("torch_dtype is not a text"));
+  EXPECT_THAT(with(R"("torch_dtype": "float7")"), HasSubstr("weights of type float7 are not supported"));
+  EXPECT_THAT(with(R"("dtype": "int3")"), HasSubstr("weights of type int3 are not supported"));
+  EXPECT_THAT(with(R"("torch_dtype": 16)"), HasSubstr("torch_dtype is not a string"));
   EXPECT_THAT(with(R"("quantization_config": {"quant_method": "awq", "bits": 4})"),
-              HasSubstr("weights by quant_method awq are not known"));
+              HasSubstr("weights with quant_method awq are not supported"));
   const auto unknown = load_model("llama-3.1-71b");
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().code, "model.unknown");

@@ -99,7 +99,7 @@ def products_in_software_are_announced():
         line = process.stderr.readline().decode()
         # 2 ranks, 2 * 1024^3 flops each, 100,000 times.
         expect(re.match(r"cortado: 429 TFLOP of GEMMs will run in software on this computer: about \d+ (minutes|hours)"
-                        r" at the .*FLOP/s measured here; --iters 1 is the shortest;"
+                        r" at the .*FLOP/s measured here; --iters 1 takes least time;"
                         r" --on sim predicts the time on GPUs in seconds\n", line),
                line)
         process.send_signal(signal.SIGINT)
@@ -141,7 +141,7 @@ def interrupted_in_a_pipe():
 def a_long_study_shows_itself_and_ends_at_once():
     question = ["overlap", "all-gather", "--gemm", "65536x1024x1024", "--strategy", "hetero-unfused-1d", "--chunks", "4096"]
     command = OnTerminal(*question)
-    command.wait_for("--chunks 4096: 229376 copies in every schedule, which may take minutes to prove\n")
+    command.wait_for("--chunks 4096 means 229376 copies in every schedule; proving them may take minutes\n")
     command.wait_for(f"{ERASE}predicting")
     command.process.send_signal(signal.SIGINT)
     check_ended(command)

@@ -45,11 +45,11 @@ const PAGES = [
   {
     name: 'overlap --why',
     words: ['overlap', 'all-gather', '--gemm', '8192x2048x4096', '--why'],
-    charts: ['Time by strategy', 'What pieces take more', 'What GEMMs and copies lose', 'Where the time goes'],
+    charts: ['Time by strategy', 'Extra time of the pieces', 'How much GEMMs and copies slow', 'Where the time goes'],
     timelines: 1,
   },
   { name: 'what-if', words: ['overlap', 'reduce-scatter', '--gemm', '8192x8192x3584', '--with', 'tracker,nmc,mca'], charts: ['Time by strategy'] },
-  { name: 'map', words: ['overlap', 'all-gather', '--map', '--n', '1024', '--m', '4096:16384', '--k', '1024:4096'], charts: ['The strategy to use'] },
+  { name: 'map', words: ['overlap', 'all-gather', '--map', '--n', '1024', '--m', '4096:16384', '--k', '1024:4096'], charts: ['Recommended strategy'] },
   { name: 'bench', words: ['bench', 'all-gather', '--on', 'sim', '--sizes', '1KiB:1MiB'], charts: ['Bus bandwidth'] },
   {
     name: 'power',
@@ -61,7 +61,7 @@ const PAGES = [
   {
     name: 'serve-sim',
     words: ['serve-sim', '--model', 'llama-3.1-8b', '--requests', '40', '--rate', '10', '--input', '512', '--output', '16'],
-    charts: ['Tokens of answers', 'Time to the first token', 'Sequences', 'Pages of the KV cache', 'Host link'],
+    charts: ['Output tokens per second', 'Time to first token', 'Running sequences', 'KV cache pages', 'Host-to-GPU link'],
   },
   { name: 'bench gemm', words: ['bench', 'gemm', '--shapes', '4096x4096x4096,1x8192x8192'], charts: ['Rate by shape'] },
   { name: 'bench features', words: ['bench', 'features', '--with', 'multicast'], charts: ['Gain by feature'] },

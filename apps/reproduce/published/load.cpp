@@ -23,7 +23,7 @@ std::vector<std::string> publication_names() {
 }
 
 Result<Publication> load_publication(const std::string& wanted) {
-  return load_from(internal::embedded_publications(), "", "is no published result", wanted, parse_publication);
+  return load_from(internal::embedded_publications(), "", "is not a published result", wanted, parse_publication);
 }
 
 }  // namespace cortado::published

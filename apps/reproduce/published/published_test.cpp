@@ -53,7 +53,7 @@ TEST(Published, MistakesNameTheTableAndTheKey) {
   for (const Case& c : {
            Case{"[publication", "published.syntax", "f.toml:1"},
            Case{"", "published.value", "[publication] is missing"},
-           Case{"[publication]\nname = 3\n", "published.value", "name must be a text"},
+           Case{"[publication]\nname = 3\n", "published.value", "name must be a string"},
            Case{head + kTable, "published.value", "table x: rows must be an array"},
            Case{head + kTable + "rows = [{ size = '1KiB', values = [1] }]\n", "published.value",
                 "values must have one number for each column"},

@@ -31,7 +31,7 @@ class Reader {
 
   std::string text(const char* key) {
     if (const auto value = table_[key].value<std::string>(); value && !value->empty()) return *value;
-    refuse(key, "must be a text");
+    refuse(key, "must be a string");
     return {};
   }
 
@@ -90,7 +90,7 @@ class Reader {
   void refuse(const char* key, const std::string& what) {
     if (error_) return;
     error_ = Diagnostic{"published.value", fmt::format("{}: {} {}", where_, key, what),
-                        "published/README.md has the format"};
+                        "see published/README.md for the format"};
   }
   void adopt(const Reader& other) {
     if (!error_) error_ = other.error_;

@@ -37,7 +37,7 @@ Result<std::vector<OverlapScenario>> parse_scenarios(const std::string& text, co
 }
 
 Result<std::vector<OverlapScenario>> load_scenarios(const std::string& wanted) {
-  return load_from(internal::embedded_scenarios(), "scenarios/", "are no scenarios", wanted, parse_scenarios);
+  return load_from(internal::embedded_scenarios(), "scenarios/", "are not scenarios", wanted, parse_scenarios);
 }
 
 }  // namespace cortado::published

@@ -61,7 +61,7 @@ Result<std::vector<ModelStep>> parse_steps(const std::string& text, const std::s
 }
 
 Result<std::vector<ModelStep>> load_steps(const std::string& wanted) {
-  return load_from(internal::embedded_steps(), "steps/", "are no steps", wanted, parse_steps);
+  return load_from(internal::embedded_steps(), "steps/", "are not steps", wanted, parse_steps);
 }
 
 }  // namespace cortado::published

@@ -72,7 +72,7 @@ Result<std::vector<SubLayer>> parse_sublayers(const std::string& text, const std
 }
 
 Result<std::vector<SubLayer>> load_sublayers(const std::string& wanted) {
-  return load_from(internal::embedded_sublayers(), "sublayers/", "are no sub-layers", wanted, parse_sublayers);
+  return load_from(internal::embedded_sublayers(), "sublayers/", "are not sub-layers", wanted, parse_sublayers);
 }
 
 }  // namespace cortado::published

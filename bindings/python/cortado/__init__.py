@@ -35,14 +35,14 @@ def _element(array, dtype):
     if dtype is None:
         dtype = _cortado.element_of(array)
     if dtype not in ELEMENTS:
-        raise Error("runtime.arguments", f"no sums of elements {dtype or getattr(array, 'dtype', 'of this array')}",
-                    "give dtype=, one of " + ", ".join(ELEMENTS))
+        raise Error("runtime.arguments", f"cannot reduce elements {dtype or getattr(array, 'dtype', 'of this array')}",
+                    "pass dtype=, one of " + ", ".join(ELEMENTS))
     return ELEMENTS[dtype]
 
 
 def _reduction(op):
     if op not in REDUCTIONS:
-        raise Error("runtime.arguments", f"there is no reduction {op!r}", "use sum, min or max")
+        raise Error("runtime.arguments", f"unknown reduction {op!r}", "use sum, min or max")
     return REDUCTIONS[op]
 
 

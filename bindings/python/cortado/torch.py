@@ -31,7 +31,7 @@ def _reduction(op):
     for name in REDUCTIONS:
         if op == getattr(dist.ReduceOp, name.upper()):
             return REDUCTIONS[name], False
-    raise ValueError(f"cortado: no reduction {op}; there are SUM, AVG, MIN and MAX")
+    raise ValueError(f"cortado: unknown reduction {op}; use SUM, AVG, MIN or MAX")
 
 
 class CortadoWork(_Work):
@@ -125,7 +125,7 @@ class CortadoProcessGroup(_Base):
 
     def _element(self, tensor):
         if tensor.dtype not in _TYPES:
-            raise ValueError(f"cortado: no sums of {tensor.dtype}")
+            raise ValueError(f"cortado: cannot reduce {tensor.dtype}")
         return ELEMENTS[_TYPES[tensor.dtype]]
 
     def _work(self, works, tensors, result, after=None):
@@ -198,7 +198,7 @@ class CortadoProcessGroup(_Base):
 
     def _allgather_base(self, output, tensor, opts=None):
         if not output.is_contiguous():
-            raise ValueError("cortado: the output of all_gather_into_tensor is contiguous")
+            raise ValueError("cortado: the output of all_gather_into_tensor must be contiguous")
         tensor = tensor.contiguous()
         return self._work([self._start("all_gather", tensor, output)], [tensor, output], [output])
 
@@ -221,14 +221,14 @@ class CortadoProcessGroup(_Base):
         reduction, average = _reduction(opts.reduceOp if opts is not None else dist.ReduceOp.SUM)
         tensor = tensor.contiguous()
         if not output.is_contiguous():
-            raise ValueError("cortado: the output of reduce_scatter_tensor is contiguous")
+            raise ValueError("cortado: the output of reduce_scatter_tensor must be contiguous")
         work = self._start("reduce_scatter", tensor, output, element=self._element(tensor), reduction=reduction)
         return self._work([work], [tensor, output], [output], (lambda: output.div_(self._size)) if average else None)
 
     def alltoall_base(self, output, tensor, output_splits, input_splits, opts=None):
         tensor = tensor.contiguous()
         if not output.is_contiguous():
-            raise ValueError("cortado: the output of all_to_all_single is contiguous")
+            raise ValueError("cortado: the output of all_to_all_single must be contiguous")
         row = [t.element_size() * (t.numel() // t.shape[0] if t.shape and t.shape[0] else 1) for t in (tensor, output)]
         sent = [n * row[0] for n in input_splits]
         received = [n * row[1] for n in output_splits]

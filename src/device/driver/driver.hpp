@@ -168,7 +168,7 @@ class Driver {
   /// same range; ownership does not change. Ranges may overlap and be mapped several times. Rejected
   /// (device.host_memory) by drivers that cannot do this, and for addresses where nothing is mapped.
   virtual Status map_host(const Memory&) {
-    return fail(About::environment, "device.host_memory", "this driver reaches only memory that it allocated",
+    return fail(About::environment, "device.host_memory", "this driver only reaches memory that it allocated",
                 "use the embedded node, or memory of the driver");
   }
   virtual void unmap_host(const Memory&) {}

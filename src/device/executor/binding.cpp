@@ -35,7 +35,7 @@ Status check_disjoint(const Program& program, std::span<const Binding> bindings)
       const std::byte* const other = bindings[j].data();
       if (other >= end || other + program.buffers[j].size.value <= begin) continue;
       return bad_binding(program.buffers[j], fmt::format("its memory overlaps that of {}", program.buffers[i].name),
-                         "the proof is about buffers that lie apart; plan it in place, or bind other memory");
+                         "the proof assumes that buffers do not overlap; plan it in place, or bind other memory");
     }
   }
   return {};
@@ -69,13 +69,13 @@ Status check_bindings(const Program& program, Bytes alignment, std::span<const B
     return fail(
         "device.binding",
         fmt::format("{} bindings for the {} buffers of {}", bindings.size(), program.buffers.size(), program.name),
-        "give one for each buffer; an empty one lets the program have its own memory");
+        "pass one for each buffer; for an empty one, the program uses its own memory");
   }
   for (std::size_t i = 0; i < bindings.size(); ++i) {
     const Buffer& buffer = program.buffers[i];
     if (bindings[i].empty()) continue;
     if (bindings[i].size() < buffer.size.value) {
-      return bad_binding(buffer, fmt::format("{} bytes given for {}", bindings[i].size(), buffer.size.value),
+      return bad_binding(buffer, fmt::format("{} bytes passed for {}", bindings[i].size(), buffer.size.value),
                          "bind memory of at least its size");
     }
     if (reinterpret_cast<std::uint64_t>(bindings[i].data()) % alignment.value != 0) {
@@ -96,7 +96,7 @@ Status rebind(Preparation& prepared, std::span<const Binding> bindings) {
   bool changes = false;
   for (std::size_t i = 0; i < bindings.size(); ++i) {
     if (prepared.bindings.empty() || bindings[i].empty() != prepared.bindings[i].empty()) {
-      return bad_binding(program.buffers[i], "it was bound before and is not now, or the other way round",
+      return bad_binding(program.buffers[i], "it was bound before and is not now, or vice versa",
                          "prepare the program again");
     }
     changes = changes || bindings[i].data() != prepared.bindings[i].data();

@@ -33,7 +33,7 @@ void count_wrong(const Program& program, RankId rank, BufferId buffer, const Exp
                                  program.buffer(buffer).name, piece.offset + i, run_iteration,
                                  static_cast<unsigned>(piece.expected[i]), static_cast<unsigned>(actual[i]),
                                  untouched ? " (never written)" : ""),
-                     "the output was read before it was complete, or the program breaks its contract"};
+                     "the output was read before it was complete, or the program violates its contract"};
     wrong.place.rank = rank;
     totals.first_wrong = std::move(wrong);
   }
@@ -162,8 +162,8 @@ Status ContractCheck::use(const CallerData& data) {
   values_.reset();
   data_ = data.write ? &data : nullptr;
   if (data_ == nullptr || (program_->contract.clauses.empty() && program_->contract.products.empty())) return {};
-  return fail("device.data", "data for a program whose contract has clauses or products",
-              "give data to programs of formulas; all others are checked with a pattern");
+  return fail("device.data", "input data passed to a program whose contract has clauses or products",
+              "pass data only to programs with formulas; all others are checked with a pattern");
 }
 
 void ContractCheck::show_outputs(RankId rank) const {
@@ -271,7 +271,7 @@ void ContractCheck::check_formula(RankId rank, const FormulaClause& clause, std:
                  fmt::format("buffer {}, row {}, column {} of a formula, iteration {}: expected {}, found {}",
                              program_->buffer(clause.output.buffer).name, wrong.row, wrong.column, run_iteration,
                              wrong.expected, wrong.found),
-                 "the output was read before it was complete, or the program breaks its contract"};
+                 "the output was read before it was complete, or the program violates its contract"};
   totals.first_wrong->place.rank = rank;
 }
 
@@ -291,7 +291,7 @@ void ContractCheck::check_product(RankId rank, const ProductClause& clause, std:
                  fmt::format("buffer {}, row {}, column {} of a product, iteration {}: expected {}, found {}{}",
                              program_->buffer(clause.output.buffer).name, wrong.row, wrong.column, run_iteration,
                              wrong.expected, element_value(clause.dtype, element), untouched ? " (never written)" : ""),
-                 "the output was read before it was complete, or the program breaks its contract"};
+                 "the output was read before it was complete, or the program violates its contract"};
   totals.first_wrong->place.rank = rank;
 }
 

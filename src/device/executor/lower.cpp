@@ -189,7 +189,7 @@ class Lowering {
 
   template <class Other>
   Status lower(const Other&) {
-    return fail(refusal("it has no packet: a DMA engine cannot execute it", "put it on a compute or a host queue"));
+    return fail(refusal("it has no packet: a DMA engine cannot execute it", "put it on a compute or host queue"));
   }
 
   Status stamp(std::size_t slot) {
@@ -221,7 +221,7 @@ class Lowering {
 
   Status emit(const sdma::Packet& packet) {
     if (std::string why = sdma::why_not_encodable(packet); !why.empty()) {
-      return fail(refusal("it does not fit a packet: " + why, "verify the program for this machine with all rules"));
+      return fail(refusal("it does not fit in a packet: " + why, "verify the program for this machine with all rules"));
     }
     const std::size_t at = frame_.dwords.size();
     frame_.dwords.resize(at + sdma::dwords(packet));

@@ -31,7 +31,7 @@ Status claim(const Program& program, std::vector<ElementFormat>& formats, const 
     return fail("device.pattern",
                 fmt::format("buffer {} is used as {} and as {}: no input is exact for both",
                             program.buffer(region.buffer).name, to_string(format.dtype), to_string(wanted.dtype)),
-                "use one element type a buffer");
+                "use one element type per buffer");
   }
   const std::uint64_t size = size_of(wanted.dtype).value;
   if (region.offset.value % size != 0 || region.width.value % size != 0 ||
@@ -80,7 +80,7 @@ Result<std::vector<ElementFormat>> element_formats(const Program& program) {
       return fail("device.pattern",
                   fmt::format("{} is a sum of {} terms: {} sums of more than {} are not exact",
                               to_string(program, clause.output), clause.terms.size(), to_string(clause.dtype), most),
-                  "use an element type of more bits");
+                  "use an element type with more bits");
     }
     const ElementFormat format = dense(clause.dtype, most / static_cast<std::uint32_t>(clause.terms.size()));
     for (const Region& term : clause.terms) CORTADO_RETURN_IF_ERROR(claim(program, formats, term, format));

@@ -38,12 +38,12 @@ Status check_dma_queue(const Queue& queue, const Topology& topology) {
     return fail(refusal("device.engine", queue,
                         fmt::format("GPU {} of the {} has no DMA engine {}{}", queue.rank->value, topology.node,
                                     queue.engine->value, engine == engines.end() ? "" : " in silicon"),
-                        "plan for the machine that this node is"));
+                        "plan for the machine of this node"));
   }
   if (!has_packing(topology.features, queue.packing)) {
     return fail(refusal("device.packets", queue,
                         fmt::format("the {} has no {} packets", topology.node, to_string(queue.packing)),
-                        "plan for the machine that this node is"));
+                        "plan for the machine of this node"));
   }
   const bool adds = topology.near_memory_compute || topology.features.engine_add;
   for (std::size_t c = 0; c < queue.commands.size(); ++c) {
@@ -66,11 +66,11 @@ bool submits(const Queue& queue) {
 
 Status check_compute_queue(const Queue& queue, const Topology& topology) {
   if (!topology.compute) {
-    return fail(refusal("device.compute", queue, fmt::format("the {} runs no compute queues", topology.node),
+    return fail(refusal("device.compute", queue, fmt::format("the {} cannot run compute queues", topology.node),
                         "use a variant of DMA copies only, or the embedded node"));
   }
   if (!topology.features.device_initiated && submits(queue)) {
-    return fail(refusal("device.packets", queue, fmt::format("no kernel of the {} rings doorbells", topology.node),
+    return fail(refusal("device.packets", queue, fmt::format("kernels of the {} cannot ring doorbells", topology.node),
                         "submit its queues from the host"));
   }
   for (std::size_t c = 0; c < queue.commands.size(); ++c) {
@@ -110,10 +110,10 @@ Status check_trackers(const Program& program, const Topology& topology) {
 /// Whether the node can run the program at all.
 Status check_node(const Program& program, const Topology& topology) {
   if (program.ranks > topology.gpus.size()) {
-    return fail(
-        "device.ranks",
-        fmt::format("the program has {} ranks, the {} has {} GPUs", program.ranks, topology.node, topology.gpus.size()),
-        "open a larger node or plan for fewer ranks");
+    return fail("device.ranks",
+                fmt::format("the program has {} ranks, but the {} has {} GPUs", program.ranks, topology.node,
+                            topology.gpus.size()),
+                "open a larger node, or plan for fewer ranks");
   }
   for (const Queue& queue : program.queues) {
     if (queue.kind == QueueKind::dma) CORTADO_RETURN_IF_ERROR(check_dma_queue(queue, topology));
@@ -287,7 +287,7 @@ class Preparer {
       if (!made_->trace) {
         return fail(
             refusal("device.ring", queue,
-                    fmt::format("{} bytes of packets do not fit the ring of {} bytes", frame.bytes(), ring_bytes),
+                    fmt::format("{} bytes of packets do not fit in the ring of {} bytes", frame.bytes(), ring_bytes),
                     "use more queues, or a machine with a larger ring"));
       }
       ring_bytes = std::bit_ceil(frame.bytes() + 1);

@@ -35,7 +35,7 @@ Diagnostic refusal(const Program& program, const Topology& topology, const Machi
 TEST(Preparation, RefusesMoreRanksThanGpus) {
   const Diagnostic error = refusal(copy_chain(), two_gpus());
   EXPECT_EQ(error.code, "device.ranks");
-  EXPECT_EQ(error.message, "the program has 3 ranks, the test node has 2 GPUs");
+  EXPECT_EQ(error.message, "the program has 3 ranks, but the test node has 2 GPUs");
 }
 
 TEST(Preparation, RefusesEnginesThatTheNodeDoesNotHave) {

@@ -42,7 +42,7 @@ Result<RunResult> PreparedProgram::run(const RunOptions& options) {
   CORTADO_RETURN_IF_ERROR(impl_->usable());
   if (impl_->armed()) return fail("device.armed", "the program is armed", "replay it first");
   if (!impl_->preparation->bindings.empty() && (options.check != CheckOutputs::none || options.data.write)) {
-    return fail("device.binding", "the buffers are the caller's: nobody else fills and checks them",
+    return fail("device.binding", "the buffers belong to the caller, so they cannot be filled and checked",
                 "run without check, or replay");
   }
   if (impl_->replays) CORTADO_RETURN_IF_ERROR(impl_->replays->drain());

@@ -140,7 +140,7 @@ class Report {
     if (stuck_.empty()) message = fmt::format("no progress for {} ms, though no queue is stuck", timeout.count());
     if (stuck_.size() > kMaxNamed) message += fmt::format("; and {} more queues", stuck_.size() - kMaxNamed);
     Diagnostic diagnostic{"device.timeout", std::move(message),
-                          "raise the time-out if the node is only slow; else look at the first queue named"};
+                          "raise the time-out if the node is just slow; otherwise look at the first queue named"};
     if (!stuck_.empty()) diagnostic.place = stuck_.front().place;
     return diagnostic;
   }
@@ -181,7 +181,7 @@ class Report {
     Stuck stuck;
     stuck.place.rank = program_.queue(id).rank;
     stuck.place.queue = program_.queue(id).name;
-    stuck.text = to_string(stuck.place) + " behind its last command";
+    stuck.text = to_string(stuck.place) + " after its last command";
     return stuck;
   }
 
@@ -207,7 +207,7 @@ std::string tracker_at(const Preparation& preparation, const EngineFault& fault)
 }
 
 Diagnostic fault_at(const Queue& queue) {
-  Diagnostic diagnostic{"device.fault", "", "the queue is stopped; prepare the program again to go on"};
+  Diagnostic diagnostic{"device.fault", "", "the queue has stopped; prepare the program again to continue"};
   diagnostic.place.rank = queue.rank;
   diagnostic.place.queue = queue.name;
   return diagnostic;
@@ -221,7 +221,7 @@ Diagnostic describe(const Preparation& preparation, const EngineFault& fault, co
     diagnostic.place.command = place->command;
     command = to_string(preparation.program(), queue.commands[place->command]);
   }
-  diagnostic.message = fmt::format("GPU {} engine {} met a fault at {}: {}: {} (packet {}, address {:#x}{})",
+  diagnostic.message = fmt::format("GPU {} engine {} hit a fault at {}: {}: {} (packet {}, address {:#x}{})",
                                    fault.gpu.value, fault.engine.value, command, name_of(fault.kind), fault.message,
                                    fault.packet_index, fault.address, tracker_at(preparation, fault));
   return diagnostic;
@@ -229,7 +229,7 @@ Diagnostic describe(const Preparation& preparation, const EngineFault& fault, co
 
 Diagnostic describe(const Preparation& preparation, const EngineFault& fault, const ComputeStream& stream) {
   Diagnostic diagnostic = fault_at(preparation.program().queue(stream.id()));
-  diagnostic.message = fmt::format("GPU {} met a fault: {}: {} (address {:#x}{})", fault.gpu.value, name_of(fault.kind),
+  diagnostic.message = fmt::format("GPU {} hit a fault: {}: {} (address {:#x}{})", fault.gpu.value, name_of(fault.kind),
                                    fault.message, fault.address, tracker_at(preparation, fault));
   return diagnostic;
 }

@@ -87,7 +87,7 @@ Result<Discovery> discover(KfdSystem& system, const kfd::GetVersion& version) {
   if (gpus == 0) {
     return fail(Diagnostic{
         "device.no_gpu",
-        fmt::format("{} is there, but none of the {} nodes in {} is a GPU", kfd::kDevice, nodes, kfd::kTopology),
+        fmt::format("{} exists, but none of the {} nodes in {} is a GPU", kfd::kDevice, nodes, kfd::kTopology),
         kUseSoft,
         {},
         About::environment});

@@ -104,7 +104,7 @@ std::vector<EngineFault> KfdEvents::faults() {
   fault.engine = EngineId{kUnknown};
   fault.queue = kUnknown;
   fault.address = data.memory.va;
-  fault.message = fmt::format("memory exception at {:#x}: {}; the driver does not tell the engine", fault.address,
+  fault.message = fmt::format("memory exception at {:#x}: {}; the driver does not report the engine", fault.address,
                               cause(data.memory));
   faults_.push_back(std::move(fault));
   return faults_;

@@ -144,7 +144,7 @@ Status KfdNode::open_gpus() {
     if (aperture.gpuvm_limit >= kHostAddresses) continue;
     return fail(
         Diagnostic{"device.memory",
-                   fmt::format("GPU {:#x} reaches addresses up to {:#x} only", aperture.gpu_id, aperture.gpuvm_limit),
+                   fmt::format("GPU {:#x} only reaches addresses up to {:#x}", aperture.gpu_id, aperture.gpuvm_limit),
                    "this needs GPUs that share the host's addresses",
                    {},
                    About::environment});
@@ -167,7 +167,7 @@ Result<const Engine*> KfdNode::find_engine(const SdmaQueueRequest& request) cons
   const auto& gpus = discovery_.topology.gpus;
   if (request.gpu.value >= gpus.size()) {
     return fail("device.gpus",
-                fmt::format("queue on GPU {} asked for, the node has {}", request.gpu.value, gpus.size()));
+                fmt::format("queue requested on GPU {}, but the node has {}", request.gpu.value, gpus.size()));
   }
   const auto& engines = gpus[request.gpu.value].engines;
   const auto engine = std::ranges::find(engines, request.engine, &Engine::id);
@@ -246,8 +246,8 @@ Result<SdmaQueue*> KfdNode::create_sdma_queue(const SdmaQueueRequest& request) {
   CORTADO_ASSIGN_OR_RETURN(const Engine* const engine, find_engine(request));
   const std::uint64_t bytes = request.ring_bytes.value;
   if (!std::has_single_bit(bytes) || bytes < kSmallestKfdRing || bytes > kLargestKfdRing) {
-    return fail("device.queue", fmt::format("a ring of {} bytes asked for", bytes),
-                "a ring is a power of two from 4 KiB to 2 GiB");
+    return fail("device.queue", fmt::format("a ring of {} bytes requested", bytes),
+                "a ring must be a power of two from 4 KiB to 2 GiB");
   }
   const std::lock_guard lock(mutex_);
   CORTADO_RETURN_IF_ERROR(check_free_slot(request.gpu, *engine));
@@ -308,8 +308,8 @@ QueueState KfdNode::state(const SdmaQueue& queue) const {
 
 Result<ComputeQueue*> KfdNode::create_compute_queue(RankId gpu, std::int32_t) {
   return fail(About::machine, "device.compute",
-              fmt::format("no compute queue on GPU {}: the real GPUs run DMA queues only, no kernels", gpu.value),
-              "take a plan without kernels, or run on the embedded node: --on soft");
+              fmt::format("no compute queue on GPU {}: on real GPUs only DMA queues run, no kernels", gpu.value),
+              "use a plan without kernels, or run on the embedded node: --on soft");
 }
 
 void KfdNode::destroy(ComputeQueue*) {
@@ -328,7 +328,7 @@ std::string KfdNode::state(const ComputeQueue&) const {
 
 Result<TrackerHandle> KfdNode::create_tracker(const TrackerRequest& request) {
   return fail("device.tracker",
-              fmt::format("no tracker on GPU {}: no hardware exists that counts updates of memory", request.gpu.value),
+              fmt::format("no tracker on GPU {}: no existing hardware counts memory updates", request.gpu.value),
               "run it on the embedded node: --on soft");
 }
 

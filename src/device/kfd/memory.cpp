@@ -32,16 +32,16 @@ std::string place_of(std::optional<RankId> home) {
 Result<Memory> KfdMemory::allocate(const MemoryRequest& request) {
   const std::uint64_t bytes = request.bytes.value;
   const std::uint64_t alignment = std::max(request.alignment.value, kPage);
-  if (bytes == 0) return fail("device.memory", "0 bytes asked for");
+  if (bytes == 0) return fail("device.memory", "0 bytes requested");
   if (request.home && request.home->value >= discovery_.gpus.size()) {
-    return fail("device.gpus", fmt::format("memory on GPU {} asked for, the node has {} GPUs", request.home->value,
+    return fail("device.gpus", fmt::format("memory requested on GPU {}, but the node has {} GPUs", request.home->value,
                                            discovery_.gpus.size()));
   }
   if (!std::has_single_bit(alignment)) {
     return fail("device.memory", fmt::format("alignment {} is not a power of two", alignment));
   }
   if (bytes > std::numeric_limits<std::uint64_t>::max() - alignment - kPage) {
-    return fail("device.memory", fmt::format("{} bytes asked for", bytes));
+    return fail("device.memory", fmt::format("{} bytes requested", bytes));
   }
   CORTADO_ASSIGN_OR_RETURN(const Block block, allocate_block(request.home, bytes, alignment));
   return remember(block, bytes);
@@ -97,8 +97,8 @@ Status KfdMemory::fill_block(Block& block, std::optional<RankId> home) {
     return fail(system_error(
         "device.memory", fmt::format("AMDKFD_IOC_ALLOC_MEMORY_OF_GPU of {} bytes on {}", block.bytes, place_of(home)),
         error,
-        home ? "the host must be able to reach all memory of the GPU (large BAR); ask for less memory"
-             : "ask for less memory"));
+        home ? "the host must be able to reach all memory of the GPU (large BAR); use less memory"
+             : "use less memory"));
   }
   block.handle = request.handle;
   void* const mapped = ::mmap(block.address, block.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,

@@ -129,7 +129,7 @@ ComputeRunner::Outcome ComputeRunner::run(const TimestampOp& op, Quota) {
 
 ComputeRunner::Outcome ComputeRunner::run(const SubmitOp& op, Quota) {
   if (!rings_ || op.writer == nullptr) {
-    return stop({FaultKind::unsupported, 0, "kernels of this machine ring no doorbells"});
+    return stop({FaultKind::unsupported, 0, "kernels of this machine cannot ring doorbells"});
   }
   return op.writer->write_packets(op.iteration, op.slot_offset) ? Outcome::done : Outcome::hold;
 }
@@ -305,14 +305,14 @@ std::optional<PacketFault> ComputeRunner::check_gemm(const GemmLaunchOp& op) {
   for (const TileHold& hold : op.holds) {
     if (auto fault = check_word(hold.word)) return fault;
   }
-  if (!op.holds.empty() && op.outputs.empty()) return wrong_shape("tiles wait in GEMMs with an output map only");
+  if (!op.holds.empty() && op.outputs.empty()) return wrong_shape("tiles can only wait in GEMMs with an output map");
   if (auto fault = check_span(op.a, "matrix A")) return fault;
   if (auto fault = check_span(op.b, "matrix B")) return fault;
   return op.outputs.empty() ? check_destination(op.c, "matrix C") : check_outputs(op);
 }
 
 std::optional<PacketFault> ComputeRunner::check_outputs(const GemmLaunchOp& op) {
-  if (op.accumulate || op.split_k == 0) return wrong_shape("a product with an output map does not accumulate");
+  if (op.accumulate || op.split_k == 0) return wrong_shape("a product with an output map cannot accumulate");
   for (const OutputSpan& block : op.outputs) {
     const bool inside = block.rows > 0 && block.columns > 0 && block.row <= op.m && block.rows <= op.m - block.row &&
                         block.column <= op.n && block.columns <= op.n - block.column;

@@ -231,7 +231,7 @@ EngineQueue::Outcome EngineQueue::run(const sdma::Fence& packet) {
 EngineQueue::Outcome EngineQueue::run(const sdma::Atomic& packet) {
   const auto form = atomic_form(packet.operation);
   if (!form) {
-    return stop({FaultKind::unsupported, 0, fmt::format("atomic operation {:#x} is not known", packet.operation)});
+    return stop({FaultKind::unsupported, 0, fmt::format("unknown atomic operation {:#x}", packet.operation)});
   }
   const std::uint64_t bytes = form->wide ? sizeof(std::uint64_t) : sizeof(std::uint32_t);
   const auto address = host_address(packet.address, bytes);

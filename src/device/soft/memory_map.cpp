@@ -62,12 +62,12 @@ Status MemoryMap::check_capacity(const MemoryRequest& request) const {
   }
   // Pages are committed when touched, so the kernel would not reject more than it has: it would end the process later.
   if (request.bytes.value > host_bytes_ || all > host_bytes_ - request.bytes.value) {
-    return no_memory(fmt::format("{} more than the {} already allocated exceed the {} that this computer can spare",
+    return no_memory(fmt::format("{} on top of the {} already allocated exceed the {} that this computer can spare",
                                  format_bytes(request.bytes), format_bytes({all}), format_bytes({host_bytes_})));
   }
   if (request.home && gpu_bytes_ != 0 &&
       (request.bytes.value > gpu_bytes_ || same_home > gpu_bytes_ - request.bytes.value)) {
-    return no_memory(fmt::format("{} more than the {} already allocated exceed the {} of GPU {}",
+    return no_memory(fmt::format("{} on top of the {} already allocated exceed the {} of GPU {}",
                                  format_bytes(request.bytes), format_bytes({same_home}), format_bytes({gpu_bytes_}),
                                  request.home->value));
   }
@@ -75,7 +75,7 @@ Status MemoryMap::check_capacity(const MemoryRequest& request) const {
 }
 
 Result<Memory> MemoryMap::allocate(const MemoryRequest& request) {
-  if (request.bytes.value == 0) return fail("device.memory", "0 bytes asked for", "ask for at least one byte");
+  if (request.bytes.value == 0) return fail("device.memory", "0 bytes requested", "use at least one byte");
   if (!std::has_single_bit(request.alignment.value) || request.alignment.value > kLargestAlignment) {
     return fail("device.memory", fmt::format("alignment {} is not a power of two up to 1GiB", request.alignment.value));
   }

@@ -24,7 +24,7 @@ std::optional<PacketFault> PacketStream::announce(std::uint64_t write_offset, st
   if (write_offset % kDword != 0)
     return refuse(fmt::format("doorbell {} is not a whole number of dwords", write_offset));
   if (write_offset < announced_) {
-    return refuse(fmt::format("doorbell {} is behind the one before, {}", write_offset, announced_));
+    return refuse(fmt::format("doorbell {} is before the previous one, {}", write_offset, announced_));
   }
   if (write_offset - read_offset > ring_bytes_) {
     return refuse(fmt::format("doorbell {} is more than the {} bytes of the ring ahead of the read pointer {}",

@@ -83,7 +83,7 @@ class SoftNode final : public Driver, private EngineHost {
   Result<Memory> allocate(const MemoryRequest& request) override {
     if (request.home && request.home->value >= topology_.gpus.size()) {
       return fail("device.memory",
-                  fmt::format("there is no GPU {} on a node of {}", request.home->value, topology_.gpus.size()));
+                  fmt::format("there is no GPU {} on a node with {}", request.home->value, topology_.gpus.size()));
     }
     return memory_.allocate(request);
   }
@@ -252,7 +252,7 @@ class SoftNode final : public Driver, private EngineHost {
   std::uint64_t timestamp(const SdmaQueue&) override { return steady_nanoseconds(); }
 
   Unexpected<Diagnostic> no_gpu(RankId gpu) const {
-    return fail("device.queue", fmt::format("there is no GPU {} on a node of {}", gpu.value, topology_.gpus.size()));
+    return fail("device.queue", fmt::format("there is no GPU {} on a node with {}", gpu.value, topology_.gpus.size()));
   }
 
   Status check_request(const SdmaQueueRequest& request) const {
@@ -305,9 +305,10 @@ Result<std::unique_ptr<Driver>> open_soft_node(const Machine& machine, std::uint
     return fail("device.gpus", fmt::format("an embedded node has 1 to {} GPUs, not {}", soft::kMostGpus, gpus));
   }
   if (options.workers.value_or(0) > soft::kMostWorkers) {
-    return fail("device.workers",
-                fmt::format("{} worker threads asked for; at most {}", *options.workers, soft::kMostWorkers),
-                "leave it out: one less than the cores is best");
+    return fail(
+        "device.workers",
+        fmt::format("{} worker threads requested; at most {} are possible", *options.workers, soft::kMostWorkers),
+        "leave it out: one less than the number of cores is best");
   }
   const std::uint32_t cores = available_cores();
   const std::uint32_t workers = options.adversarial_seed ? 0 : options.workers.value_or(cores - 1);

@@ -108,7 +108,7 @@ TEST_P(TrackedQueues, FaultsStopTheWriter) {
       {sdma::CopySwap{64, data.at(), other.at()}, "not an update"},
       {sdma::ConstFill{data.at(1020), 0, 2, 4}, "not an update"},
       {sdma::WriteLinear{data.at(4), {1, 2}}, "not an update"},
-      {sdma::CopyAdd{DType::f32, 64, other.at(), data.at(1022)}, "some of its bytes only"},
+      {sdma::CopyAdd{DType::f32, 64, other.at(), data.at(1022)}, "only some of its bytes"},
   };
   std::size_t expected = 0;
   for (const auto& [packet, message] : cases) {

@@ -152,7 +152,7 @@ TEST_F(TrackerUnits, HalfAnElementIsAFault) {
   ASSERT_TRUE(unit_.create(request(102, 32, 2)));
   ASSERT_FALSE(store(0, 2));
   EXPECT_THAT(add(0, 64)->message, HasSubstr("different numbers of updates"));
-  EXPECT_THAT(add(100, 32)->message, HasSubstr("a tracker for some of its bytes only"));
+  EXPECT_THAT(add(100, 32)->message, HasSubstr("a tracker for only some of its bytes"));
 }
 
 TEST_F(TrackerUnits, WritesThatAreNoUpdatesAreFaults) {
@@ -203,7 +203,7 @@ TEST_F(TrackerUnits, WhatCannotBeTrackedIsRefused) {
   ASSERT_TRUE(unit_.create(request(0, 1024 - 960, 1)));
   EXPECT_THAT(refusal(request(60, 8, 1)), HasSubstr("another tracker"));
   EXPECT_THAT(refusal(request(64, 0, 1)), HasSubstr("cannot be tracked"));
-  EXPECT_THAT(refusal(request(64, 8, 0)), HasSubstr("no updates"));
+  EXPECT_THAT(refusal(request(64, 8, 0)), HasSubstr("0 updates"));
   EXPECT_THAT(refusal(request(1020, 8, 1)), HasSubstr("not inside an allocation"));
   TrackerRequest elsewhere = request(64, 8, 1);
   elsewhere.word = nullptr;

@@ -42,14 +42,14 @@ TrackerUnit::TrackerUnit(std::optional<TrackerLimits> limits, std::uint32_t gpus
 Status TrackerUnit::check(const TrackerRequest& request, std::uint64_t entries) const {
   if (request.gpu.value >= entries_.size()) {
     return fail("device.tracker",
-                fmt::format("there is no GPU {} on a node of {}", request.gpu.value, entries_.size()));
+                fmt::format("there is no GPU {} on a node with {}", request.gpu.value, entries_.size()));
   }
   const Span2D& region = request.region;
   if (region.width == 0 || region.rows == 0 || (region.rows > 1 && region.pitch < region.width)) {
     return fail("device.tracker", fmt::format("{} rows of {} bytes, {} apart, cannot be tracked", region.rows,
                                               region.width, region.pitch));
   }
-  if (request.updates == 0) return fail("device.tracker", "a tracker of no updates would never be complete");
+  if (request.updates == 0) return fail("device.tracker", "a tracker of 0 updates would never be complete");
   if (entries > limits_->entries) {
     return fail(
         "device.tracker",
@@ -139,7 +139,7 @@ std::optional<PacketFault> TrackerUnit::update(const Update& update, Untracked u
     piece.bytes = row == rows_.end() ? left : std::min(left, (tracked ? row->second.end : row->first) - address);
     if (piece.bytes % element != 0) {
       return PacketFault{FaultKind::tracker, address,
-                         "an element that is added has a tracker for some of its bytes only"};
+                         "an element that is added has a tracker for only some of its bytes"};
     }
     if (tracked) {
       if (auto fault = row->second.tracker->update(row->second.offset + (address - row->first), piece)) return fault;
@@ -162,10 +162,9 @@ std::optional<PacketFault> TrackerUnit::check_plain_write(const Span2D& span) co
   std::optional<PacketFault> fault;
   for_each_row(span, [&](std::uint64_t address, std::uint64_t bytes, std::uint64_t) {
     if (fault || !watches(address, bytes)) return;
-    fault =
-        PacketFault{FaultKind::tracker, std::max(address, row_at(address)->first),
-                    "a write of tracked bytes that is not an update: trackers count copies of DMA engines and GEMMs "
-                    "with an output map"};
+    fault = PacketFault{FaultKind::tracker, std::max(address, row_at(address)->first),
+                        "a write to tracked bytes that is not an update: trackers only count copies by DMA engines and "
+                        "GEMMs with an output map"};
   });
   return fault;
 }

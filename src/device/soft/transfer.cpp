@@ -43,7 +43,7 @@ bool is_multiple(std::uint64_t value, std::uint64_t of) {
 
 Fault check_size(std::uint64_t bytes, Bytes limit) {
   if (limit.value == 0 || bytes <= limit.value) return std::nullopt;
-  return unsupported(fmt::format("{} bytes in one packet, the engine takes at most {}", bytes, limit.value));
+  return unsupported(fmt::format("{} bytes in one packet, but the engine takes at most {}", bytes, limit.value));
 }
 
 // --- Sub-window geometry ---------------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ std::optional<PacketFault> check_transfer(const sdma::Packet& packet, const Engi
         if (alignment != 0 && p.dst1 % alignment != p.dst2 % alignment) {
           return PacketFault{
               FaultKind::misaligned, p.dst2,
-              fmt::format("broadcast destinations {:#x} and {:#x} do not agree modulo {}", p.dst1, p.dst2, alignment)};
+              fmt::format("broadcast destinations {:#x} and {:#x} are not equal modulo {}", p.dst1, p.dst2, alignment)};
         }
         if (auto fault = check(p.src, p.bytes, "source", places.src)) return fault;
         if (auto fault = check(p.dst1, p.bytes, "first destination", places.dst)) return fault;
@@ -227,8 +227,8 @@ std::optional<PacketFault> check_transfer(const sdma::Packet& packet, const Engi
         const auto& multicast = rules.features.multicast;
         if (!multicast) return unsupported("this machine's engines have no multicast");
         if (p.destinations > multicast->destinations) {
-          return unsupported(fmt::format("{} destinations in one packet, the engine takes at most {}", p.destinations,
-                                         multicast->destinations));
+          return unsupported(fmt::format("{} destinations in one packet, but the engine takes at most {}",
+                                         p.destinations, multicast->destinations));
         }
         if (auto fault = check_size(p.bytes, rules.limits.max_copy_bytes)) return fault;
         if (auto fault = check(p.src, p.bytes, "source", places.src)) return fault;
@@ -239,10 +239,10 @@ std::optional<PacketFault> check_transfer(const sdma::Packet& packet, const Engi
       },
       [&](const sdma::CopyList& p) -> Fault {
         const auto& indirect = rules.features.indirect;
-        if (!indirect) return unsupported("this machine's engines walk no lists");
+        if (!indirect) return unsupported("this machine's engines do not walk lists");
         if (p.entries > indirect->entries) {
           return unsupported(
-              fmt::format("a list of {} entries, the engine takes at most {}", p.entries, indirect->entries));
+              fmt::format("a list of {} entries, but the engine takes at most {}", p.entries, indirect->entries));
         }
         if (auto fault = check_size(p.bytes, rules.limits.max_copy_bytes)) return fault;
         return check_list(p, memory, ranges, places);

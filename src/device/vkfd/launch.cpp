@@ -104,7 +104,7 @@ Result<int> start_and_wait(const std::vector<std::string>& command, const std::s
   ::signal(SIGINT, before);
   if (error == 0) return code;
   return fail("vkfd.command", fmt::format("{}: {}", command.front(), std::strerror(error)),
-              "give the command as you would type it, after --");
+              "type the command after --");
 }
 
 Status write_outputs(const std::string& folder, const VirtualNodeOptions& options) {
@@ -123,7 +123,7 @@ Result<VirtualNodeRun> run_on_virtual_node(const Machine& machine, const Virtual
                                            const std::string& library, const std::vector<std::string>& command) {
   if (::access(library.c_str(), R_OK) != 0) {
     return fail(About::environment, "vkfd.library", fmt::format("{}: {}", library, std::strerror(errno)),
-                "build or install libcortado-kfd.so beside cortado");
+                "build or install libcortado-kfd.so next to cortado");
   }
   if (options.model_time) CORTADO_RETURN_IF_ERROR(sim::check_timing(machine));
   CORTADO_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::make());

@@ -23,8 +23,8 @@ void LimitReporter::fetched(const SdmaQueue& queue, const sdma::Packet& packet, 
     const std::uint32_t home = home_(queue.gpu.value, address);
     if (home == kHostMemory || home == queue.gpu.value || !first_of(queue)) return;
     log_(fmt::format(
-        "GPU {} engine {} queue {}: packet {} at ring offset {:#x}: {:#x} is memory of GPU {}, and engine "
-        "{} is one for the host: take an xGMI engine",
+        "GPU {} engine {} queue {}: packet {} at ring offset {:#x}: {:#x} is memory of GPU {}, but engine {} only "
+        "serves the host: use an xGMI engine",
         queue.gpu.value, queue.engine.value, queue.id, place.index, place.offset, address, home, queue.engine.value));
   });
 }

@@ -28,8 +28,8 @@ Result<Part> part_of(const Machine& machine) {
   std::vector<std::string> known;
   for (const Part& each : kParts) known.emplace_back(each.gpu);
   return fail(About::machine, "vkfd.machine",
-              fmt::format("{} has GPUs of type {}: the AMD driver does not drive them", machine.name, machine.gpu),
-              fmt::format("take a machine of {}, such as mi300x-8", join(known)));
+              fmt::format("{} has GPUs of type {}, which the AMD driver does not support", machine.name, machine.gpu),
+              fmt::format("use a machine with {}, such as mi300x-8", join(known)));
 }
 
 }  // namespace cortado::device::vkfd

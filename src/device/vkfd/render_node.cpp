@@ -68,11 +68,12 @@ int VirtualKfd::render_ioctl(std::uint32_t gpu, unsigned long request, void* arg
         return 0;
       }
     }
-    options_.log(fmt::format("query {:#x} of the render node of GPU {} is not known here: EINVAL", info.query, gpu));
+    options_.log(
+        fmt::format("query {:#x} of the render node of GPU {} is not supported here: EINVAL", info.query, gpu));
     return EINVAL;
   }
   options_.log(
-      fmt::format("ioctl {:#04x} of the render node of GPU {} is not known here: ENOTTY", _IOC_NR(request), gpu));
+      fmt::format("ioctl {:#04x} of the render node of GPU {} is not supported here: ENOTTY", _IOC_NR(request), gpu));
   return ENOTTY;
 }
 

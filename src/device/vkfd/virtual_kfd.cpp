@@ -172,7 +172,7 @@ int VirtualKfd::ioctl(unsigned long request, void* argument) {
     case Call::runtime_enable:
       return EINVAL;  // what kernels without a debugger answer
   }
-  options_.log(fmt::format("ioctl {:#04x} of {} is not known here: ENOTTY", _IOC_NR(request), kfd::kDevice));
+  options_.log(fmt::format("ioctl {:#04x} of {} is not supported here: ENOTTY", _IOC_NR(request), kfd::kDevice));
   return ENOTTY;
 }
 

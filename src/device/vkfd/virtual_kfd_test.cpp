@@ -23,7 +23,7 @@ TEST(VirtualKfd, UnknownCallsAreRefusedAndSaidOnce) {
   TestProcess process("mi300x-8");
   std::uint64_t nothing = 0;
   EXPECT_EQ(process.driver().ioctl(_IOC(_IOC_READ | _IOC_WRITE, 'K', 0x77, 8), &nothing), ENOTTY);
-  EXPECT_THAT(process.log(), ElementsAre("ioctl 0x77 of /dev/kfd is not known here: ENOTTY"));
+  EXPECT_THAT(process.log(), ElementsAre("ioctl 0x77 of /dev/kfd is not supported here: ENOTTY"));
   EXPECT_EQ(process.driver().render_ioctl(0, _IOC(_IOC_READ, 'd', 0x2d, 8), &nothing), ENOTTY);
 }
 

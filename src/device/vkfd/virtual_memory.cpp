@@ -55,7 +55,7 @@ int VirtualKfd::answer(kfd::AllocMemory& request) {
     request.mmap_offset = doorbell_offset(index);
   } else if ((request.flags & (kfd::kMemVram | kfd::kMemGtt | kfd::kMemMmioRemap)) != 0) {
     if (size > capacity_left(*gpu)) {
-      options_.log(fmt::format("GPU {}: {} more than the {} allocated are too much for the machine or this computer",
+      options_.log(fmt::format("GPU {}: {} on top of the {} allocated is too much for the machine or this computer",
                                index, format_bytes({size}), format_bytes({allocated_})));
       return ENOMEM;
     }

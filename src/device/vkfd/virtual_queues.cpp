@@ -81,7 +81,7 @@ int VirtualKfd::answer(kfd::CreateQueue& request) {
   const bool compute = type == kfd::QueueType::compute_aql;
   if (!compute && type != kfd::QueueType::sdma && type != kfd::QueueType::sdma_xgmi &&
       type != kfd::QueueType::sdma_by_engine) {
-    options_.log(fmt::format("GPU {}: a queue of type {} is refused: there are DMA engines here and no compute units",
+    options_.log(fmt::format("GPU {}: a queue of type {} is refused: there are only DMA engines here, no compute units",
                              index, request.type));
     return EINVAL;
   }
@@ -136,8 +136,8 @@ int VirtualKfd::answer(kfd::UpdateQueue& request) {
 
 void VirtualKfd::refused(std::uint32_t gpu, std::uint32_t queue, std::uint64_t packet, const std::string& why) {
   options_.refuse(
-      fmt::format("GPU {} compute queue {}: packet {} is {}: there are DMA engines here and no compute units, "
-                  "so the program cannot go on",
+      fmt::format("GPU {} compute queue {}: packet {} is {}: there are only DMA engines here, no compute units, so the "
+                  "program is stuck",
                   gpu, queue, packet, why));
 }
 

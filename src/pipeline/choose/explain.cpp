@@ -38,9 +38,9 @@ std::string verdict_on(const ChoiceRow& row, const std::vector<Evidence>& eviden
     least = *time;
     better = &one;
   }
-  if (better == nullptr) return "With the known errors taken off the choice stays the same.";
+  if (better == nullptr) return "Correcting for the known errors does not change the choice.";
   return fmt::format(
-      "With the known errors taken off {} would be faster, {:.1f} us against {:.1f} us: measure both before you "
+      "Corrected for the known errors, {} would be faster, {:.1f} us against {:.1f} us: measure both before you "
       "decide.",
       way_name(better->request), least, *best);
 }

@@ -14,10 +14,10 @@ using report::Row;
 using report::Table;
 
 std::vector<Column> candidate_columns() {
-  return {{"variant", "variant", "", 0, "how the collective is done"},
-          {"prelaunch", "prelaunch", "", 0, "queues are submitted ahead and started by a trigger"},
+  return {{"variant", "variant", "", 0, "variant of the collective"},
+          {"prelaunch", "prelaunch", "", 0, "queues are submitted ahead of time and started by a trigger"},
           {"in_place", "in place", "", 0, "input and output share a buffer"},
-          {"time_us", "time", "us", 2, "by simulation"}};
+          {"time_us", "time", "us", 2, "simulated"}};
 }
 
 Row candidate_cells(const TimedCandidate* candidate) {
@@ -45,8 +45,8 @@ void add_phases(const std::string& name, const std::optional<PathPhases>& phases
 }
 
 Table candidates(const ChoiceRow& row) {
-  Table table{.key = "candidates", .meaning = "what fits, fastest first", .columns = candidate_columns()};
-  table.columns.push_back({"of_best", "of best", "", 2, "time over that of the fastest"});
+  Table table{.key = "candidates", .meaning = "candidates that fit, fastest first", .columns = candidate_columns()};
+  table.columns.push_back({"of_best", "of best", "", 2, "its time over that of the fastest"});
   for (const TimedCandidate& candidate : row.fitting) {
     Row cells = candidate_cells(&candidate);
     cells.emplace_back(microseconds(candidate.time) / microseconds(row.best().time));
@@ -58,10 +58,10 @@ Table candidates(const ChoiceRow& row) {
 
 Table refused(const ChoiceRow& row) {
   Table table{.key = "refused",
-              .meaning = "what does not fit",
-              .columns = {{.key = "variant", .meaning = "how it was to be done"},
-                          {.key = "prelaunch", .meaning = "with queues submitted ahead"},
-                          {.key = "reason.code", .meaning = "of the reason ([errors.md](errors.md))"},
+              .meaning = "candidates that do not fit",
+              .columns = {{.key = "variant", .meaning = "variant of the collective"},
+                          {.key = "prelaunch", .meaning = "queues submitted ahead of time"},
+                          {.key = "reason.code", .meaning = "its code ([errors.md](errors.md))"},
                           {.key = "reason.message", .meaning = "the reason"},
                           {.key = "reason.hint", .meaning = "what to do about it"}},
               .data_only = true};
@@ -73,10 +73,10 @@ Table refused(const ChoiceRow& row) {
 
 Table best_by_size(const ChoiceTable& rows) {
   Table table{.key = "best_by_size",
-              .meaning = "the fastest of other sizes",
+              .meaning = "the fastest candidate at other sizes",
               .columns = candidate_columns(),
               .data_only = true};
-  table.columns.insert(table.columns.begin(), Column{.key = "bytes", .meaning = "whole buffer"});
+  table.columns.insert(table.columns.begin(), Column{.key = "bytes", .meaning = "size of the whole buffer"});
   for (const ChoiceRow& row : rows) {
     Row cells = candidate_cells(&row.best());
     cells.insert(cells.begin(), row.bytes);
@@ -87,10 +87,10 @@ Table best_by_size(const ChoiceTable& rows) {
 
 std::string energy_text(const Explanation& explanation) {
   const auto both = [](const std::optional<EnergyUse>& energy) {
-    return fmt::format("{} J, {} W a GPU on average", report::joules_text(energy), report::watts_text(energy));
+    return fmt::format("{} J, {} W per GPU on average", report::joules_text(energy), report::watts_text(energy));
   };
-  std::string text = fmt::format("It takes {}", both(explanation.energy));
-  if (explanation.runner_up_energy) text += fmt::format("; the second {}", both(explanation.runner_up_energy));
+  std::string text = fmt::format("It uses {}", both(explanation.energy));
+  if (explanation.runner_up_energy) text += fmt::format("; the second uses {}", both(explanation.runner_up_energy));
   return text + ".";
 }
 
@@ -105,13 +105,13 @@ report::Document explain_document(const Explanation& explanation, const std::str
   if (best != nullptr) {
     for (const std::string& sentence : sentences(explanation)) words.push_back(sentence);
   }
-  document.facts = {{"collective", collective, "which one"},
-                    {"bytes", row.bytes, "whole buffer, as nccl-tests count it"},
+  document.facts = {{"collective", collective, "name of the collective"},
+                    {"bytes", row.bytes, "size of the whole buffer, as in nccl-tests"},
                     {"machine", explanation.machine, "modelled machine"},
-                    {"ranks", explanation.ranks, "GPUs that take part"},
-                    {"sentences", words, "what is chosen, why, and by how much"},
-                    {"evidence", explanation.evidence, "how far the model is known to be off here"},
-                    {"verdict", explanation.verdict, "what these errors do to the choice; empty: not known"}};
+                    {"ranks", explanation.ranks, "number of GPUs"},
+                    {"sentences", words, "what is chosen, why, and by what margin"},
+                    {"evidence", explanation.evidence, "known errors of the model here"},
+                    {"verdict", explanation.verdict, "what these errors mean for the choice; empty: not known"}};
   add_candidate("chosen", best, explanation.energy, document.facts);
   add_candidate("runner_up", second, explanation.runner_up_energy, document.facts);
   add_phases("phases_us", explanation.phases, document.facts);
@@ -133,23 +133,23 @@ report::Document explain_document(const Explanation& explanation, const std::str
 report::Document explain_sizes_document(const std::vector<Explanation>& by_size, const std::string& collective) {
   report::Document document{.schema = "cortado.explain_sizes"};
   const Explanation* first = by_size.empty() ? nullptr : &by_size.front();
-  document.facts = {{"collective", collective, "which one"},
+  document.facts = {{"collective", collective, "name of the collective"},
                     {"machine", first ? report::Cell(first->machine) : report::Cell(), "modelled machine"},
-                    {"ranks", first ? report::Cell(first->ranks) : report::Cell(), "GPUs that take part"}};
-  document.title = fmt::format("what auto takes for {} on {} ranks of {}, by simulation", collective,
+                    {"ranks", first ? report::Cell(first->ranks) : report::Cell(), "number of GPUs"}};
+  document.title = fmt::format("what auto picks for {} on {} ranks of {}, by simulation", collective,
                                first ? first->ranks : 0, first ? first->machine : "");
-  Table table{.meaning = "one size",
-              .columns = {{.key = "bytes", .head = "size", .meaning = "whole buffer"},
-                          {.key = "chosen", .head = "auto takes", .meaning = "the fastest variant"},
-                          {"time_us", "time", "us", 2, "of it"},
-                          {.key = "longest_phase", .head = "mostly", .meaning = "where most of its time goes"},
-                          {"longest_phase_us", "of it", "us", 2, "time of that phase"},
-                          {.key = "runner_up", .head = "next", .meaning = "the second; null: only one fits"},
-                          {"of_best", "times as long", "", 2, "time of the second over that of the fastest"},
-                          {.key = "sentences", .meaning = "the same in words", .view = report::View::data},
-                          {.key = "evidence",
-                           .meaning = "how far the model is known to be off near this size",
-                           .view = report::View::data}}};
+  Table table{
+      .meaning = "one per size",
+      .columns = {
+          {.key = "bytes", .head = "size", .meaning = "size of the whole buffer"},
+          {.key = "chosen", .head = "auto picks", .meaning = "the fastest variant"},
+          {"time_us", "time", "us", 2, "its time"},
+          {.key = "longest_phase", .head = "mostly", .meaning = "where most of its time goes"},
+          {"longest_phase_us", "of it", "us", 2, "time of that phase"},
+          {.key = "runner_up", .head = "next", .meaning = "the second; null: only one fits"},
+          {"of_best", "times as long", "", 2, "time of the second over that of the fastest"},
+          {.key = "sentences", .meaning = "the explanation in words", .view = report::View::data},
+          {.key = "evidence", .meaning = "known errors of the model near this size", .view = report::View::data}}};
   for (const Explanation& one : by_size) {
     const auto& fitting = one.row.fitting;
     const std::size_t longest = longest_phase(one.phases);
@@ -162,7 +162,8 @@ report::Document explain_sizes_document(const std::vector<Explanation>& by_size,
                two ? report::Cell(way_name(fitting[1].request)) : report::Cell(),
                two ? report::Cell(microseconds(fitting[1].time) / microseconds(one.row.best().time)) : report::Cell(),
                words, one.evidence});
-    if (one.verdict.starts_with("With the known errors taken off the choice stays") || one.verdict.empty()) continue;
+    if (one.verdict.starts_with("Correcting for the known errors does not change the choice") || one.verdict.empty())
+      continue;
     document.notes.push_back(fmt::format("{}: {}", format_bytes(one.row.bytes), one.verdict));
   }
   document.tables = {std::move(table)};

@@ -25,7 +25,7 @@ std::string what_is_chosen(const Explanation& explanation) {
     return fmt::format("{}, {} is the only candidate that fits, and it takes {} by simulation.", task,
                        way_name(best.request), us(best.time));
   }
-  return fmt::format("{}, {} is the fastest of {} candidates by simulation, with {}.", task, way_name(best.request),
+  return fmt::format("{}, {} is the fastest of {} candidates by simulation, at {}.", task, way_name(best.request),
                      fitting, us(best.time));
 }
 
@@ -49,7 +49,7 @@ std::string what_it_saves(const Explanation& explanation) {
     if (others[i] - own[i] > others[most] - own[most]) most = i;
   }
   if (others[most] <= own[most]) return fmt::format("and no phase of {} takes longer", second);
-  return fmt::format("and what it saves over {} is mostly {}: {} instead of {}", second, kPathPhaseWords[most],
+  return fmt::format("and its advantage over {} is mostly {}: {} instead of {}", second, kPathPhaseWords[most],
                      us(own[most]), us(others[most]));
 }
 
@@ -67,8 +67,8 @@ std::string who_is_second(const ChoiceRow& row) {
   if (row.fitting.size() == 1) return "There is no other candidate";
   const TimedCandidate& second = row.fitting[1];
   const Nanoseconds loss = second.time - row.best().time;
-  if (loss.value == 0) return fmt::format("{} is as fast", way_name(second.request));
-  return fmt::format("{} comes second with {}, {:.1f} % more", way_name(second.request), us(second.time),
+  if (loss.value == 0) return fmt::format("{} is just as fast", way_name(second.request));
+  return fmt::format("{} comes second at {}, {:.1f} % more", way_name(second.request), us(second.time),
                      percent(loss, row.best().time));
 }
 
@@ -101,7 +101,7 @@ std::string second_and_changes(const Explanation& explanation) {
   const std::string second = who_is_second(explanation.row);
   const bool alone =
       std::all_of(table.begin(), table.end(), [&](const ChoiceRow& row) { return row.bytes == explanation.row.bytes; });
-  if (alone) return fmt::format("{}; other sizes were not looked at.", second);
+  if (alone) return fmt::format("{}; other sizes were not considered.", second);
   return fmt::format("{}; {}.", second, where_it_changes(explanation));
 }
 

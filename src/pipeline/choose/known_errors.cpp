@@ -51,7 +51,7 @@ std::string line_of(const std::vector<const Evidence*>& rows) {
   const std::string sizes =
       from == to ? format_bytes(from) : fmt::format("{} to {}", format_bytes(from), format_bytes(to));
   return fmt::format(
-      "known error: {} ({}), {}: predicted times are {:+.0f} % off on the average, at most {:+.0f} % ({}; {})",
+      "known error: {} ({}), {}: predicted times are {:+.0f} % off on average, {:+.0f} % at most ({}; {})",
       worst->title, worst->column, sizes, 100 * sum / static_cast<double>(rows.size()), 100 * worst->time_error,
       worst->fitted ? "constants were fitted to it" : "nothing was fitted to it", worst->source);
 }
@@ -84,7 +84,7 @@ std::vector<std::string> evidence_lines(const std::vector<Evidence>& evidence, c
   std::vector<std::string> lines;
   for (const auto& [name, found] : rows) lines.push_back(line_of(found));
   if (lines.empty()) {
-    lines.push_back(fmt::format("known error: none, nothing published of {} near {} on {}", request.collective,
+    lines.push_back(fmt::format("known error: none; nothing is published about {} near {} on {}", request.collective,
                                 format_bytes(request.bytes), machine.name));
   }
   return lines;

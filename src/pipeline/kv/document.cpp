@@ -21,13 +21,13 @@ report::Table kv_table(const KvReport& report) {
        [](const KvRow& row) { return Cell(row.gbps); }},
       {{.key = "host_us", .head = "host", .unit = "us", .digits = 1, .meaning = "processor time of one GPU's thread"},
        [](const KvRow& row) { return Cell(row.transfer.host_seconds * kMicro); }},
-      {{.key = "cus", .head = "CUs", .meaning = "compute units that are held meanwhile; 0: DMA engines"},
+      {{.key = "cus", .head = "CUs", .meaning = "compute units that are busy meanwhile; 0: DMA engines"},
        [](const KvRow& row) { return Cell(row.compute_units); }},
       {{.key = "energy_J",
         .head = "energy",
         .unit = "J",
         .digits = 4,
-        .meaning = "of all GPUs, idle power included; null where the machine does not describe power",
+        .meaning = "energy of all GPUs, including idle power; null if the machine does not describe power",
         .notation = report::Notation::significant},
        [](const KvRow& row) { return row.transfer.joules > 0 ? Cell(row.transfer.joules) : Cell(); }},
       {{.key = "first_layer_us",
@@ -39,7 +39,7 @@ report::Table kv_table(const KvReport& report) {
       {{.key = "of_recompute",
         .head = "of re- compute",
         .digits = 3,
-        .meaning = "time over that of computing the prefix again"},
+        .meaning = "its time over that of recomputing the prefix"},
        [&report](const KvRow& row) { return Cell(row.transfer.seconds / report.recompute_seconds); }}};
   return report::table_of<KvRow>("rows", "one per strategy", fields, report.rows);
 }
@@ -54,10 +54,10 @@ std::string answer_of(const KvReport& report) {
   std::string from;
   if (report.break_even_tokens) {
     from = *report.break_even_tokens <= report.request.blocks.tokens
-               ? "; it pays from the first block on"
-               : fmt::format("; it pays from {} tokens on", *report.break_even_tokens);
+               ? "; it pays off from the first block"
+               : fmt::format("; it pays off from {} tokens", *report.break_even_tokens);
   }
-  return fmt::format("fetch by {}: {:.1f} times as fast as computing the prefix again{}", best.strategy,
+  return fmt::format("fetch with {}: {:.1f} times as fast as recomputing the prefix{}", best.strategy,
                      report.recompute_seconds / best.transfer.seconds, from);
 }
 
@@ -70,48 +70,45 @@ report::Document kv_document(const KvReport& report) {
   document.title = fmt::format("{}: KV of {} from host memory to {} of {}", request.model.name,
                                counted(request.tokens, "token"), counted(request.blocks.tp, "GPU"), report.machine);
   const Bytes of_gpu = transfer.fragment * transfer.fragments * transfer.blocks;
-  document.about = {
-      fmt::format("{} of {}, layout {}: {} of {} for each GPU, {}", counted(transfer.blocks, "block"),
-                  counted(request.blocks.tokens, "token"), request.blocks.layout,
-                  transfer.blocks * transfer.fragments == 1
-                      ? "1 copy"
-                      : fmt::format("{} copies", transfer.blocks * transfer.fragments),
-                  format_bytes(transfer.fragment), format_bytes(of_gpu)),
-      transfer.group > 1 ? fmt::format("{} GPUs each hold the same bytes", transfer.group)
-                         : std::string("every GPU holds bytes of its own"),
-      fmt::format("recomputing takes {:.1f} us, the pass of the last token {:.1f} us; scheduling {:.0f} us is an "
-                  "assumption",
-                  report.recompute_seconds * kMicro, report.last_token_seconds * kMicro,
-                  report.scheduling_seconds * kMicro),
-      "predicted by the simulator; longer prefixes by a line through two simulations"};
-  document.facts = {
-      {"model", request.model.name, "the model"},
-      {"machine", report.machine, "modelled machine", true},
-      {"tp", request.blocks.tp, "GPUs of the tensor-parallel group", true},
-      {"tokens", request.tokens, "of the cached prefix", true},
-      {"block_tokens", request.blocks.tokens, "tokens of a block"},
-      {"layout", request.blocks.layout, "what of a block stands in one piece"},
-      {"fragments", transfer.fragments, "copies of one block for one GPU"},
-      {"fragment_bytes", transfer.fragment, "bytes of one copy"},
-      {"replicated", transfer.group, "GPUs that hold the same bytes"},
-      {"recompute_us", report.recompute_seconds * kMicro, "computing the prefix again"},
-      {"ttft_us", report.ttft_seconds ? Cell(*report.ttft_seconds * kMicro) : Cell(),
-       "first token of one request on an idle machine by the choice: scheduling, the prefix, the last token's pass, as "
-       "serve-sim has it; null: the GPUs have no room for it"},
-      {"break_even_tokens", Cell(report.break_even_tokens),
-       "shortest prefix that the fastest strategy fetches faster than it is computed; null: none up to the tokens"},
-      {"kappa", report.kappa, "cached tokens per new token at which fetching takes as long as computing"},
-      {"choice", report.choice(), "strategy to use, or recompute"}};
+  document.about = {fmt::format("{} of {}, layout {}: {} of {} for each GPU, {}", counted(transfer.blocks, "block"),
+                                counted(request.blocks.tokens, "token"), request.blocks.layout,
+                                transfer.blocks * transfer.fragments == 1
+                                    ? "1 copy"
+                                    : fmt::format("{} copies", transfer.blocks * transfer.fragments),
+                                format_bytes(transfer.fragment), format_bytes(of_gpu)),
+                    transfer.group > 1 ? fmt::format("{} GPUs each hold the same bytes", transfer.group)
+                                       : std::string("each GPU holds different bytes"),
+                    fmt::format("recomputing takes {:.1f} us, the pass for the last token {:.1f} us; {:.0f} us of "
+                                "scheduling is an assumption",
+                                report.recompute_seconds * kMicro, report.last_token_seconds * kMicro,
+                                report.scheduling_seconds * kMicro),
+                    "predicted by the simulator; long prefixes are extrapolated linearly from two simulations"};
+  document.facts = {{"model", request.model.name, "the model"},
+                    {"machine", report.machine, "modelled machine", true},
+                    {"tp", request.blocks.tp, "GPUs of the tensor-parallel group", true},
+                    {"tokens", request.tokens, "tokens of the cached prefix", true},
+                    {"block_tokens", request.blocks.tokens, "tokens per block"},
+                    {"layout", request.blocks.layout, "what is contiguous in a block"},
+                    {"fragments", transfer.fragments, "copies of one block for one GPU"},
+                    {"fragment_bytes", transfer.fragment, "bytes of one copy"},
+                    {"replicated", transfer.group, "GPUs that hold the same bytes"},
+                    {"recompute_us", report.recompute_seconds * kMicro, "time to recompute the prefix"},
+                    {"ttft_us", report.ttft_seconds ? Cell(*report.ttft_seconds * kMicro) : Cell(),
+                     "time to first token of one request on an idle machine with this choice: scheduling, the prefix "
+                     "and the pass of the last token, as in serve-sim; null: the GPUs have no room for it"},
+                    {"break_even_tokens", Cell(report.break_even_tokens),
+                     "shortest prefix that is faster to fetch than to recompute; null: none up to the given length"},
+                    {"kappa", report.kappa, "cached tokens per new token at which fetching takes as long as computing"},
+                    {"choice", report.choice(), "recommended strategy, or recompute"}};
   document.tables.push_back(kv_table(report));
   document.tables.back().charts = {{.title = "Time by strategy", .values = {"time_us"}, .labels = {"strategy"}}};
   for (const KvSkipped& skipped : report.skipped) {
     document.notes.push_back(fmt::format("{} left out: {}", skipped.strategy, skipped.why));
   }
   document.notes.push_back(fmt::format(
-      "kappa {:.1f}: with more cached tokens per new token the host link is the limit{}", report.kappa,
-      report.ttft_seconds ? fmt::format("; time to the first token {:.1f} us", *report.ttft_seconds * kMicro) : ""));
-  if (!report.ttft_seconds)
-    document.notes.emplace_back("no time to the first token: the GPUs have no room for the prompt");
+      "kappa {:.1f}: beyond this many cached tokens per new token, the host link is the limit{}", report.kappa,
+      report.ttft_seconds ? fmt::format("; time to first token {:.1f} us", *report.ttft_seconds * kMicro) : ""));
+  if (!report.ttft_seconds) document.notes.emplace_back("no time to first token: the GPUs have no room for the prompt");
   document.answer = {answer_of(report)};
   return document;
 }

@@ -54,26 +54,25 @@ Outcome<HostCopyReport> bench_host_copy(const HostCopyRequest& request, const Ma
 report::Document host_copy_document(const HostCopyReport& report) {
   using report::Cell;
   using Fields = std::vector<report::Field<HostCopyRow>>;
-  const Fields fields{
-      {{.key = "direction", .head = "direction", .meaning = "to-gpu, from-gpu, or both at once"},
-       [](const HostCopyRow& row) { return Cell(name_of(row.direction)); }},
-      {{.key = "strategy", .head = "strategy", .meaning = "how the blocks are copied"},
-       [](const HostCopyRow& row) { return Cell(row.strategy); }},
-      {{.key = "block_bytes", .head = "block", .meaning = "bytes of a block"},
-       [](const HostCopyRow& row) { return Cell(row.block).shown_as(format_bytes(row.block)); }},
-      {{.key = "blocks", .head = "blocks", .meaning = "of one transfer and direction"},
-       [](const HostCopyRow& row) { return Cell(row.count); }},
-      {{.key = "time_us", .head = "time", .unit = "us", .digits = 1, .meaning = "of the transfer"},
-       [](const HostCopyRow& row) { return Cell(row.seconds * 1e6); }},
-      {{.key = "GBps", .head = "GB/s", .digits = 2, .meaning = "of both directions together"},
-       [](const HostCopyRow& row) { return Cell(row.gbps); }},
-      {{.key = "wrong", .head = "wrong", .meaning = "output bytes that are not as they must be; null: predicted"},
-       [](const HostCopyRow& row) { return Cell(row.wrong); }}};
+  const Fields fields{{{.key = "direction", .head = "direction", .meaning = "to-gpu, from-gpu, or both at once"},
+                       [](const HostCopyRow& row) { return Cell(name_of(row.direction)); }},
+                      {{.key = "strategy", .head = "strategy", .meaning = "how the blocks are copied"},
+                       [](const HostCopyRow& row) { return Cell(row.strategy); }},
+                      {{.key = "block_bytes", .head = "block", .meaning = "bytes of a block"},
+                       [](const HostCopyRow& row) { return Cell(row.block).shown_as(format_bytes(row.block)); }},
+                      {{.key = "blocks", .head = "blocks", .meaning = "blocks per transfer and direction"},
+                       [](const HostCopyRow& row) { return Cell(row.count); }},
+                      {{.key = "time_us", .head = "time", .unit = "us", .digits = 1, .meaning = "time of the transfer"},
+                       [](const HostCopyRow& row) { return Cell(row.seconds * 1e6); }},
+                      {{.key = "GBps", .head = "GB/s", .digits = 2, .meaning = "rate of both directions together"},
+                       [](const HostCopyRow& row) { return Cell(row.gbps); }},
+                      {{.key = "wrong", .head = "wrong", .meaning = "output bytes that are wrong; null: predicted"},
+                       [](const HostCopyRow& row) { return Cell(row.wrong); }}};
   report::Document document{.schema = "cortado.host_copy"};
   document.title = fmt::format("copies between host memory and one GPU of {}", report.machine);
   document.about = {report.predicted ? fmt::format("predicted by the simulator for {}", report.machine)
                                      : fmt::format("measured on {}", report.where)};
-  document.facts = {{"machine", report.machine, "machine that programs are planned for", true},
+  document.facts = {{"machine", report.machine, "machine that the programs are planned for", true},
                     {"where", report.where, "modelled machine, or the node"},
                     {"predicted", report.predicted, "times are simulated"}};
   document.tables.push_back(

@@ -153,7 +153,7 @@ class KvStudy {
 
 Outcome<KvReport> study_kv(const KvStudyRequest& request, const Machine& machine, std::uint32_t threads) {
   if (request.tokens == 0) {
-    return fail_at(Stage::plan, Diagnostic{"kv.tokens", "a prefix of no tokens", "give --tokens 1 or more"});
+    return fail_at(Stage::plan, Diagnostic{"kv.tokens", "a prefix of 0 tokens", "use --tokens 1 or more"});
   }
   return KvStudy(request, machine, threads).run();
 }

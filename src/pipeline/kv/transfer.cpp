@@ -36,7 +36,7 @@ double host_seconds(const Timeline& timeline) {
 
 Status check_host_link(const Machine& machine) {
   if (!machine.timing || !machine.timing->host_link || !machine.timing->runtime) {
-    return fail("kv.machine", fmt::format("machine {} does not say what its links to host memory do", machine.name),
+    return fail("kv.machine", fmt::format("machine {} does not describe its links to host memory", machine.name),
                 "add the sections host_link and runtime to the machine file (machines/README.md)");
   }
   return {};
@@ -56,19 +56,19 @@ Result<plan::KvRequest> kv_request(const Model& model, const KvBlocks& blocks, c
   const Attention& attention = model.attention;
   if (blocks.tp == 0 || blocks.tp > machine.gpus || attention.heads % blocks.tp != 0) {
     return fail("kv.tp",
-                fmt::format("{} GPUs for the {} heads of {}; {} has {}", blocks.tp, attention.heads, model.name,
-                            machine.name, machine.gpus),
-                "give a --tp that divides the heads and that the machine has");
+                fmt::format("{} GPUs cannot share the {} attention heads of {}; {} has {} GPUs", blocks.tp,
+                            attention.heads, model.name, machine.name, machine.gpus),
+                "use a --tp that divides the number of heads and does not exceed the number of GPUs");
   }
   constexpr std::uint64_t kMostTokens = 1 << 20;
   if (blocks.tokens == 0 || blocks.tokens > kMostTokens) {
-    return fail("kv.block", fmt::format("blocks of {} tokens", blocks.tokens), "give 1 to 1048576 tokens a block");
+    return fail("kv.block", fmt::format("blocks of {} tokens", blocks.tokens), "use 1 to 1048576 tokens per block");
   }
   if (blocks.tokens > model.context) {
     return fail(
         "kv.block",
         fmt::format("blocks of {} tokens, but {} has a context of {}", blocks.tokens, model.name, model.context),
-        "give a smaller --block, such as 16");
+        "use a smaller --block, such as 16");
   }
   const auto& known = kv_layouts();
   if (std::ranges::find(known, blocks.layout, &KvLayoutInfo::name) == known.end()) {
@@ -76,16 +76,17 @@ Result<plan::KvRequest> kv_request(const Model& model, const KvBlocks& blocks, c
   }
   const bool latent = attention.latent.has_value();
   if (latent && blocks.layout == "cross-layer") {
-    return fail("kv.layout", fmt::format("{} has latents, which serving engines keep layer by layer", model.name),
-                "give --layout layer");
+    return fail("kv.layout", fmt::format("{} caches latents, which serving engines store layer by layer", model.name),
+                "use --layout layer");
   }
   const std::uint64_t layers = model.layers.size();
   const std::uint64_t kv_heads = latent ? 1 : attention.kv_heads;
   plan::KvRequest request{.ranks = blocks.tp, .layers = layers};
   request.group = static_cast<std::uint32_t>(std::max<std::uint64_t>(blocks.tp / kv_heads, 1));
   if (request.ranks % request.group != 0) {
-    return fail("kv.tp", fmt::format("{} KV heads of {} on {} GPUs", kv_heads, model.name, blocks.tp),
-                "give a --tp that the KV heads divide, or that divides them");
+    return fail("kv.tp",
+                fmt::format("{} KV heads of {} cannot be spread over {} GPUs", kv_heads, model.name, blocks.tp),
+                "use a --tp that divides the number of KV heads, or is a multiple of it");
   }
   const std::uint64_t heads_of_gpu = std::max<std::uint64_t>(kv_heads / blocks.tp, 1);
   const std::uint64_t values =

@@ -31,9 +31,9 @@ Result<std::uint32_t> ranks_of_block(const Block& block, const Layout& layout, c
     }
     return fail(
         "model.program",
-        fmt::format("{} has collectives of several groups of GPUs, or between nodes: it is no program of a node",
+        fmt::format("{} has collectives in several groups of GPUs, or between nodes: it is not one program on one node",
                     block.name),
-        "give one of --tp, --ep, --fsdp and --dp, up to the GPUs of a node");
+        "use only one of --tp, --ep, --fsdp and --dp, with no more GPUs than a node has");
   };
   for (const CollectiveWork& work : block.beside) CORTADO_RETURN_IF_ERROR(meet(work));
   for (const Operator& op : block.operators) {

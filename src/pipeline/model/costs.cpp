@@ -240,7 +240,7 @@ Outcome<Way> ModelCosts::serial_in_node(const CollectiveWork& work, std::uint32_
     return fail_at(Stage::plan, {"model.collective",
                                  fmt::format("{} of {} bytes cannot be planned on {} ranks of {}", work.collective,
                                              work.bytes.value, ranks, machine_.name),
-                                 "give another layout"});
+                                 "use another layout"});
   }
   serial->exposed *= work.imbalance;
   serial->joules *= work.imbalance;

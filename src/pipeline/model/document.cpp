@@ -24,7 +24,7 @@ std::string phase_text(const Phase& phase) {
       return fmt::format("train, {} of {}, recompute {}", sequences, counted(phase.tokens, "token"),
                          name_of(phase.recompute));
     case PhaseKind::prefill:
-      return fmt::format("prefill, {} of {} behind {} cached ones", sequences, counted(phase.tokens, "token"),
+      return fmt::format("prefill, {} of {} after {} cached ones", sequences, counted(phase.tokens, "token"),
                          phase.context);
     case PhaseKind::decode:
       return fmt::format("decode, {} with {}", sequences, counted(phase.context, "cached token"));
@@ -52,49 +52,49 @@ double gigabytes(Bytes bytes) {
 report::Table system_table(const ModelReport& report) {
   const double tokens = report.tokens;
   const std::vector<Field<SystemRow>> fields{
-      {{.key = "system", .head = "system", .meaning = "rule by which collectives meet GEMMs"},
+      {{.key = "system", .head = "system", .meaning = "how collectives overlap with GEMMs"},
        [](const SystemRow& row) { return Cell(row.system); }},
       {{.key = "time_us",
         .head = "time",
         .unit = "ms",
         .digits = 3,
-        .meaning = "of a step, or of the generation, in us; text shows ms",
+        .meaning = "time of a step, or of the generation, in us; the text shows ms",
         .scale = 1e-3},
        [](const SystemRow& row) { return Cell(row.seconds * 1e6); }},
-      {{.key = "speedup", .head = "speed- up", .digits = 3, .meaning = "over serial"},
+      {{.key = "speedup", .head = "speed- up", .digits = 3, .meaning = "speed-up over serial"},
        [](const SystemRow& row) { return Cell(row.speedup); }},
-      {{.key = "tokens_per_s", .head = "tokens", .unit = "/s", .digits = 0, .meaning = "of all GPUs"},
+      {{.key = "tokens_per_s", .head = "tokens", .unit = "/s", .digits = 0, .meaning = "over all GPUs"},
        [](const SystemRow& row) { return Cell(row.tokens_per_second); }},
       {{.key = "tokens_per_s_per_gpu",
         .head = "tokens/s per GPU",
         .digits = 1,
-        .meaning = "of one GPU",
+        .meaning = "per GPU",
         .view = View::wide},
        [&report](const SystemRow& row) { return Cell(row.tokens_per_second / report.gpus); }},
       {{.key = "tflops_per_gpu",
         .head = "TFLOP/s per GPU",
         .digits = 1,
-        .meaning = "that the model needs, nothing counted that is done twice"},
+        .meaning = "FLOPs that the model needs, without recomputation"},
        [](const SystemRow& row) { return Cell(row.flops_per_gpu * 1e-12); }},
       {{.key = "mfu",
         .head = "MFU",
         .unit = "%",
         .digits = 1,
-        .meaning = "share of the peak of the GEMMs' type",
+        .meaning = "share of the peak rate of the GEMMs' element type",
         .scale = 100},
        [](const SystemRow& row) { return Cell(row.mfu); }},
       {{.key = "compute_us",
         .head = "compute",
         .unit = "ms",
         .digits = 3,
-        .meaning = "GEMMs, attention and other kernels, each alone, in us",
+        .meaning = "GEMMs, attention and other kernels, each one alone, in us",
         .scale = 1e-3},
        [](const SystemRow& row) { return Cell(row.compute * 1e6); }},
       {{.key = "exposed_comm_us",
         .head = "exposed comm",
         .unit = "ms",
         .digits = 3,
-        .meaning = "communication that is not hidden, and what it slows down, in us",
+        .meaning = "communication that is not hidden, and the slowdown it causes, in us",
         .scale = 1e-3},
        [](const SystemRow& row) { return Cell(row.exposed * 1e6); }},
       {{.key = "bubble_us",
@@ -109,7 +109,7 @@ report::Table system_table(const ModelReport& report) {
         .head = "energy",
         .unit = "J",
         .digits = 4,
-        .meaning = "of all GPUs; null where the machine does not describe power",
+        .meaning = "energy of all GPUs; null if the machine does not describe power",
         .notation = Notation::significant},
        [](const SystemRow& row) { return row.bound ? Cell() : Cell(row.joules); }},
       {{.key = "joules_per_token",
@@ -119,32 +119,31 @@ report::Table system_table(const ModelReport& report) {
         .notation = Notation::significant},
        [tokens](const SystemRow& row) { return row.joules && !row.bound ? Cell(*row.joules / tokens) : Cell(); }}};
   report::Table table = report::table_of<SystemRow>("rows", "one per system", fields, report.rows);
-  table.charts = {
-      {.title = "Where the time goes",
-       .values = {"compute_us", "exposed_comm_us", "bubble_us"},
-       .labels = {"system"},
-       .about = "Time by system: compute, communication that is not hidden, and waiting for other stages."}};
+  table.charts = {{.title = "Where the time goes",
+                   .values = {"compute_us", "exposed_comm_us", "bubble_us"},
+                   .labels = {"system"},
+                   .about = "Time by system: compute, exposed communication, and waiting for other stages."}};
   return table;
 }
 
 report::Table pair_table(const ModelReport& report) {
   report::Table table{.key = "pairs",
-                      .meaning = "one per kind of collective and of GEMMs that it meets",
-                      .title = "Collectives: each alone as serial does it, and what stays exposed of one"};
+                      .meaning = "one per kind of collective and of GEMMs it overlaps with",
+                      .title = "Collectives: each one alone as in serial, and how much of one stays exposed"};
   table.columns = {
       {.key = "block", .head = "in", .meaning = "part of the step"},
       {.key = "collective", .head = "collective", .meaning = "kind and bytes"},
-      {.key = "with", .head = "meets", .meaning = "GEMM that it depends on or that depends on it"},
-      {.key = "times", .head = "times", .meaning = "in a step", .notation = Notation::shortest},
-      {.key = "alone_us", .head = "alone", .unit = "us", .digits = 1, .meaning = "as serial does it"},
+      {.key = "with", .head = "meets", .meaning = "GEMM that depends on it or that it depends on"},
+      {.key = "times", .head = "times", .meaning = "how often in a step", .notation = Notation::shortest},
+      {.key = "alone_us", .head = "alone", .unit = "us", .digits = 1, .meaning = "as in serial"},
       {.key = "gemm_us", .head = "GEMM", .unit = "us", .digits = 1, .meaning = "the GEMM, or the block, alone"},
       {.key = "prelaunched_us",
        .head = "DMA pre- launched",
        .unit = "us",
        .digits = 1,
-       .meaning = "alone by the best variant on DMA engines that are programmed ahead; small collectives only",
+       .meaning = "alone with the best variant on prelaunched DMA engines; small collectives only",
        .view = View::wide},
-      {.key = "chosen", .head = "auto takes", .meaning = "strategy or variant"}};
+      {.key = "chosen", .head = "auto picks", .meaning = "strategy or variant"}};
   std::vector<std::string> systems;
   for (const SystemRow& row : report.rows) systems.push_back(row.system);
   if (systems.empty()) systems = model_systems();  // for the reference
@@ -172,20 +171,20 @@ report::Table operator_table(const ModelReport& report) {
        [](const OperatorRow& row) { return Cell(row.block); }},
       {{.key = "operator", .head = "operator", .meaning = "name"},
        [](const OperatorRow& row) { return Cell(row.name); }},
-      {{.key = "what", .head = "what", .meaning = "shape of a GEMM, operations, bytes"},
+      {{.key = "what", .head = "what", .meaning = "GEMM shape, operations, bytes"},
        [](const OperatorRow& row) { return Cell(row.what); }},
-      {{.key = "times", .head = "times", .meaning = "in a step", .notation = Notation::shortest},
+      {{.key = "times", .head = "times", .meaning = "how often in a step", .notation = Notation::shortest},
        [](const OperatorRow& row) { return Cell(row.times); }},
-      {{.key = "time_us", .head = "time", .unit = "us", .digits = 2, .meaning = "of one, alone"},
+      {{.key = "time_us", .head = "time", .unit = "us", .digits = 2, .meaning = "of a single one, alone"},
        [](const OperatorRow& row) { return Cell(row.us); }},
       {{.key = "share",
         .head = "of serial",
         .unit = "%",
         .digits = 1,
-        .meaning = "of the time of serial, all of them",
+        .meaning = "share of the time of serial, all of them together",
         .scale = 100},
        [](const OperatorRow& row) { return Cell(row.share); }}};
-  report::Table table = report::table_of<OperatorRow>("operators", "one per kind of operator that is not a collective",
+  report::Table table = report::table_of<OperatorRow>("operators", "one per kind of operator, except collectives",
                                                       fields, report.operators);
   table.title = "Operators";
   return table;
@@ -195,7 +194,7 @@ report::Table policy_table(const ModelReport& report) {
   const PolicyRow none = report.policies.empty() ? PolicyRow{} : report.policies.front();
   const auto change = [](double now, double before) { return before > 0 ? now / before - 1 : 0; };
   std::vector<Field<PolicyRow>> fields{
-      {{.key = "policy", .head = "policy", .meaning = "of power management (cortado list power-policies)"},
+      {{.key = "policy", .head = "policy", .meaning = "power policy (cortado list power-policies)"},
        [](const PolicyRow& row) { return Cell(row.policy); }},
       {{.key = "time_us", .head = "time", .unit = "ms", .digits = 3, .meaning = "of the step, in us", .scale = 1e-3},
        [](const PolicyRow& row) { return Cell(row.seconds * 1e6); }},
@@ -252,10 +251,10 @@ report::Table policy_table(const ModelReport& report) {
                        .view = i == 0 ? View::narrow : View::wide},
                       [i](const PolicyRow& row) { return Cell(row.clocks_ghz[i]); }});
   }
-  report::Table table = report::table_of<PolicyRow>("policies", "one per policy of --power-policy; only with it",
+  report::Table table = report::table_of<PolicyRow>("policies", "one per policy of --power-policy; only with that flag",
                                                     fields, report.policies);
-  table.title = fmt::format("Power policies: {}, its blocks simulated with clocks that follow what the board draws",
-                            report.managed);
+  table.title = fmt::format(
+      "Power policies: {}, with its blocks simulated at clocks that follow the board's power draw", report.managed);
   return table;
 }
 
@@ -269,17 +268,18 @@ std::string rest_text(const ModelReport& report) {
     if (most == nullptr || pair.exposed_us[index] * pair.times > most->exposed_us[index] * most->times) most = &pair;
   }
   if (most == nullptr || most->exposed_us[index] <= 0) return {};
-  return fmt::format("; most of what stays exposed: {} {}", most->collective, most->with);
+  return fmt::format("; most of the exposed time: {} {}", most->collective, most->with);
 }
 
 std::string answer_text(const ModelReport& report) {
   if (report.rows.empty()) return {};
   const SystemRow& best = report.best();
   const SystemRow& serial = report.rows.front();
-  if (report.rows.size() == 1) return fmt::format("only {} was computed: nothing to compare it with", best.system);
-  if (best.system == "serial") return "use serial: nothing that overlaps is faster";
+  if (report.rows.size() == 1)
+    return fmt::format("only {} was predicted: there is nothing to compare it with", best.system);
+  if (best.system == "serial") return "use serial: no overlapping system is faster";
   return fmt::format(
-      "use {}: {:.1f} % faster than serial, {:.0f} tokens/s; {:.1f} of {:.1f} ms of communication stay exposed{}",
+      "use {}: {:.1f} % faster than serial, {:.0f} tokens/s; {:.1f} of {:.1f} ms of communication remain exposed{}",
       best.system, 100 * (best.speedup - 1), best.tokens_per_second, best.exposed * 1e3, serial.exposed * 1e3,
       rest_text(report));
 }
@@ -317,40 +317,41 @@ report::Document model_document(const ModelReport& report, bool by_operator) {
       fmt::format("{} of {}, {}; {} GEMMs{}", counted(report.gpus, "GPU"), report.machine, layout_text(request.layout),
                   to_string(request.phase.dtype),
                   request.phase.trains() ? "" : fmt::format(", {} KV cache", to_string(request.phase.kv_dtype))),
-      fmt::format("memory of a GPU: {:.1f} GB (weights {:.1f}, gradients {:.1f}, optimizer {:.1f}, activations {:.1f}, "
+      fmt::format("memory per GPU: {:.1f} GB (weights {:.1f}, gradients {:.1f}, optimizer {:.1f}, activations {:.1f}, "
                   "KV {:.1f})",
                   gigabytes(memory.total()), gigabytes(memory.weights), gigabytes(memory.gradients),
                   gigabytes(memory.optimizer), gigabytes(memory.activations), gigabytes(memory.cache)),
-      "predicted by the simulator, composed of operators and overlap studies (docs/models.md)", report.clock};
-  document.facts = {{"model", request.model.name, "name of the model", true},
-                    {"machine", report.machine, "modelled machine", true},
-                    {"clock", report.clock, "what decides that of GEMMs"},
-                    {"phase", std::string(name_of(request.phase.kind)), "train, prefill, decode or generate", true},
-                    {"gpus", report.gpus, "GPUs of the layout"},
-                    {"tp", request.layout.tp, "tensor parallel"},
-                    {"sp", request.layout.sp, "sequence parallel"},
-                    {"ep", request.layout.ep, "expert parallel"},
-                    {"fsdp", request.layout.fsdp, "shards of weights, gradients and optimizer"},
-                    {"dp", request.layout.dp, "replicas"},
-                    {"pp", request.layout.pp, "stages"},
-                    {"batch", request.phase.batch, "sequences of a replica, or of a micro-batch"},
-                    {"tokens", request.phase.tokens, "new tokens of a sequence"},
-                    {"context", request.phase.context, "cached tokens of a sequence"},
-                    {"output", request.phase.output, "tokens that are generated"},
-                    {"parameters", report.parameters.total, "of the model"},
-                    {"active_parameters", report.parameters.active, "that a token multiplies"},
-                    {"system", best.system, "fastest system, of which the next five are"},
-                    {"time_us", best.seconds * 1e6, "of the step or the generation"},
-                    {"tokens_per_s", best.tokens_per_second, "of all GPUs"},
-                    {"tflops_per_gpu", best.flops_per_gpu * 1e-12, "that the model needs"},
-                    {"exposed_comm_us", best.exposed * 1e6, "communication that is not hidden, and what it slows down"},
-                    {"energy_J", Cell(best.joules), "of all GPUs; null where the machine does not describe power"},
-                    {"memory.weights_bytes", memory.weights, "of the GPU that needs most"},
-                    {"memory.gradients_bytes", memory.gradients, "of the GPU that needs most"},
-                    {"memory.optimizer_bytes", memory.optimizer, "of the GPU that needs most"},
-                    {"memory.activations_bytes", memory.activations, "of the GPU that needs most"},
-                    {"memory.kv_bytes", memory.cache, "of the GPU that needs most"},
-                    {"memory.total_bytes", memory.total(), "of the GPU that needs most"}};
+      "predicted by the simulator, composed from operators and overlap studies (docs/models.md)", report.clock};
+  document.facts = {
+      {"model", request.model.name, "name of the model", true},
+      {"machine", report.machine, "modelled machine", true},
+      {"clock", report.clock, "what determines the clock of GEMMs"},
+      {"phase", std::string(name_of(request.phase.kind)), "train, prefill, decode or generate", true},
+      {"gpus", report.gpus, "GPUs of the layout"},
+      {"tp", request.layout.tp, "tensor parallel"},
+      {"sp", request.layout.sp, "sequence parallel"},
+      {"ep", request.layout.ep, "expert parallel"},
+      {"fsdp", request.layout.fsdp, "shards of weights, gradients and optimizer"},
+      {"dp", request.layout.dp, "replicas"},
+      {"pp", request.layout.pp, "stages"},
+      {"batch", request.phase.batch, "sequences per replica, or per micro-batch"},
+      {"tokens", request.phase.tokens, "new tokens per sequence"},
+      {"context", request.phase.context, "cached tokens per sequence"},
+      {"output", request.phase.output, "generated tokens"},
+      {"parameters", report.parameters.total, "parameters of the model"},
+      {"active_parameters", report.parameters.active, "parameters that a token uses"},
+      {"system", best.system, "fastest system, which the next five describe"},
+      {"time_us", best.seconds * 1e6, "time of the step or the generation"},
+      {"tokens_per_s", best.tokens_per_second, "over all GPUs"},
+      {"tflops_per_gpu", best.flops_per_gpu * 1e-12, "FLOPs that the model needs"},
+      {"exposed_comm_us", best.exposed * 1e6, "communication that is not hidden, and the slowdown it causes"},
+      {"energy_J", Cell(best.joules), "energy of all GPUs; null if the machine does not describe power"},
+      {"memory.weights_bytes", memory.weights, "on the GPU that needs most"},
+      {"memory.gradients_bytes", memory.gradients, "on the GPU that needs most"},
+      {"memory.optimizer_bytes", memory.optimizer, "on the GPU that needs most"},
+      {"memory.activations_bytes", memory.activations, "on the GPU that needs most"},
+      {"memory.kv_bytes", memory.cache, "on the GPU that needs most"},
+      {"memory.total_bytes", memory.total(), "on the GPU that needs most"}};
   document.tables.push_back(system_table(report));
   if (!report.pairs.empty() || report.rows.empty()) document.tables.push_back(pair_table(report));
   report::Table operators = operator_table(report);
@@ -358,15 +359,14 @@ report::Document model_document(const ModelReport& report, bool by_operator) {
   document.tables.push_back(std::move(operators));
   if (!report.policies.empty() || report.rows.empty()) document.tables.push_back(policy_table(report));
   if (report.timeline) {
-    document.timelines.push_back({fmt::format("a layer by {}, on GPU 0", report.best().system),
+    document.timelines.push_back({fmt::format("one layer with {}, on GPU 0", report.best().system),
                                   report::perfetto_trace(of_first_gpu(*report.timeline), Program{})});
   }
   document.notes = report.notes;
   if (!report.policies.empty()) {
     document.notes.emplace_back(
-        "policy none differs from the table of systems by a few %: there every GEMM has the one clock that its own "
-        "watts "
-        "allow, here the clock follows what the board draws while blocks run one behind another");
+        "policy none differs from the table of systems by a few %: there, each GEMM runs at the one clock that its own "
+        "power allows; here, the clock follows the board's power draw as blocks run one after another");
   }
   document.answer = {answer_text(report)};
   return document;

@@ -110,7 +110,7 @@ Outcome<std::vector<PolicyRow>> ModelStudy::run_policies(const ModelReport& repo
         drawn[i] = managed(blocks[i % blocks.size()], costs_->roomy(), managements[i / blocks.size()]);
       },
       [&](std::size_t done) { return !options.progress || options.progress(done, drawn.size()); });
-  if (!all) return fail_at(Stage::run, {"model.interrupted", "interrupted before all was done", ""});
+  if (!all) return fail_at(Stage::run, {"model.interrupted", "interrupted before it was finished", ""});
   std::vector<PolicyRow> rows;
   for (std::size_t p = 0; p < managements.size(); ++p) {
     Drawn whole;

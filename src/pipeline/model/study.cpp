@@ -32,7 +32,7 @@ Outcome<void> prepare(const Step& step, const ModelRequest& request, const Model
       step.blocks.size(), options.threads,
       [&](std::size_t i) { results[i] = cost_block(step.blocks[i], request.layout, inference, costs); },
       [&](std::size_t finished) { return !options.progress || options.progress(finished, step.blocks.size()); });
-  if (!done) return fail_at(Stage::run, {"model.interrupted", "interrupted before all was done", ""});
+  if (!done) return fail_at(Stage::run, {"model.interrupted", "interrupted before it was finished", ""});
   for (const auto& result : results) {
     if (!result) return fail(result.error());
   }
@@ -53,9 +53,9 @@ Status check_cap(const std::vector<CostedBlock>& blocks, const Machine& machine)
   }
   if (joules <= machine.power->cap_w * seconds) return {};
   return fail("model.cap",
-              fmt::format("the GEMMs of this step draw {:.0f} W at the lowest clock, and the cap is {:.0f} W",
+              fmt::format("the GEMMs of this step draw {:.0f} W at the lowest clock, but the cap is {:.0f} W",
                           joules / seconds, machine.power->cap_w),
-              fmt::format("give --cap {:.0f} or more", std::ceil(joules / seconds)));
+              fmt::format("use --cap {:.0f} or more", std::ceil(joules / seconds)));
 }
 
 PairRow pair_row(const CostedBlock& costed, const Meeting& meeting, const Step& step,
@@ -123,12 +123,12 @@ Result<std::vector<std::string>> systems_of(const std::vector<std::string>& aske
   for (const std::string& name : asked) {
     if (name == "all") continue;
     if (std::ranges::count(model_systems(), name) == 0) {
-      return fail("model.system", fmt::format("there is no system {}", name), suggestion(name, model_systems()));
+      return fail("model.system", fmt::format("unknown system {}", name), suggestion(name, model_systems()));
     }
     if (!has_system(name, machine)) {
       return fail(About::machine, "model.system",
                   fmt::format("{} needs hardware that {} does not have", name, machine.name),
-                  "give a machine with it, such as mi300x-8+t3");
+                  "use a machine that has it, such as mi300x-8+t3");
     }
   }
   const bool all = asked.empty() || std::ranges::count(asked, "all") > 0;

@@ -22,9 +22,9 @@ Status check_memory(Bytes of_a_rank, std::uint32_t ranks) {
   const double present = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   if (present <= 0 || bytes <= kUsable * present) return {};
   return fail("overlap.memory",
-              fmt::format("operands and buffers of {} ranks take {:.1f} GiB, this computer has {:.1f} GiB", ranks,
+              fmt::format("operands and buffers of {} ranks take {:.1f} GiB, but this computer has {:.1f} GiB", ranks,
                           bytes / (1 << 30), present / (1 << 30)),
-              "make the GEMM or the collective smaller, use fewer ranks, or predict with --on sim");
+              "use a smaller GEMM or collective or fewer ranks, or predict with --on sim");
 }
 
 void add_behind(const OverlapTimes& behind, OverlapTimes& times) {

@@ -18,7 +18,7 @@ Outcome<void> do_all(std::size_t count, const CharacterizeOptions& options, cons
   const bool all = for_each_in_parallel(count, options.threads, work, [&](std::size_t done) {
     return !options.progress || options.progress(done, count);
   });
-  if (!all) return fail_at(Stage::run, {"overlap.interrupted", "interrupted before all was done", ""});
+  if (!all) return fail_at(Stage::run, {"overlap.interrupted", "interrupted before it was finished", ""});
   return {};
 }
 

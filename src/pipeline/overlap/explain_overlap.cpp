@@ -20,9 +20,9 @@ std::string guess_text(const ScheduleGuess& guess) {
 std::string choice_text(const ScheduleChoice& choice) {
   std::string text = fmt::format("auto: {}, by {}, {:.1f} us predicted", full_name(choice.schedule),
                                  cortado::name_of(choice.by), microseconds(choice.time));
-  if (choice.by == ChosenBy::heuristic) return text + "; everything else is several times as slow by rough times";
+  if (choice.by == ChosenBy::heuristic) return text + "; by rough estimates everything else is several times slower";
   const SearchWork& work = choice.work;
-  text += fmt::format("; of {} candidates {} were estimated and {} simulated", work.candidates, work.estimated,
+  text += fmt::format("; of {} candidates, {} were estimated and {} simulated", work.candidates, work.estimated,
                       work.simulated);
   if (!choice.runner_up) return text;
   return text + fmt::format(", next {}: {:.1f} us", full_name(choice.runner_up->schedule),
@@ -38,23 +38,23 @@ void add_schedule(const std::optional<ScheduleExplanation>& schedule, Document& 
   fact(
       "guess", [](const S& s) { return name_of(s.guess.schedule); }, "FiCCO schedule guessed from shapes");
   fact(
-      "share_fastest", [](const S& s) { return s.guess.confidence; }, "of training shapes like it: 1 = all");
+      "share_fastest", [](const S& s) { return s.guess.confidence; }, "share of similar training shapes for which it is fastest; 1 = all");
   fact(
-      "mean_loss", [](const S& s) { return s.guess.mean_loss; }, "over these shapes; 0.01 = 1 % slower");
+      "mean_loss", [](const S& s) { return s.guess.mean_loss; }, "mean loss over these shapes; 0.01 = 1 % slower");
   fact(
-      "found", [](const S& s) { return full_name(s.choice.schedule); }, "schedule that the search takes");
+      "found", [](const S& s) { return full_name(s.choice.schedule); }, "schedule that the search picks");
   fact(
       "by", [](const S& s) { return std::string(cortado::name_of(s.choice.by)); }, "heuristic or search");
   fact(
-      "time_us", [](const S& s) { return microseconds(s.choice.time); }, "predicted, of it");
+      "time_us", [](const S& s) { return microseconds(s.choice.time); }, "its predicted time");
   fact(
       "candidates", [](const S& s) { return s.choice.work.candidates; }, "schedules and numbers of chunks");
   fact(
-      "estimated", [](const S& s) { return s.choice.work.estimated; }, "of them, by the fast model");
+      "estimated", [](const S& s) { return s.choice.work.estimated; }, "how many of them the fast model estimated");
   fact(
-      "simulated", [](const S& s) { return s.choice.work.simulated; }, "of them, whole");
+      "simulated", [](const S& s) { return s.choice.work.simulated; }, "how many of them were simulated in full");
   fact(
-      "next", [&](const S& s) { return next(s) ? Cell(full_name(next(s)->schedule)) : Cell(); }, "the second");
+      "next", [&](const S& s) { return next(s) ? Cell(full_name(next(s)->schedule)) : Cell(); }, "the runner-up");
   fact(
       "next_us", [&](const S& s) { return next(s) ? Cell(microseconds(next(s)->time)) : Cell(); }, "its time");
 }
@@ -81,7 +81,7 @@ Document explain_overlap_document(const OverlapReport& report, const std::option
     document.notes.push_back(guess_text(schedule->guess));
     document.notes.push_back(choice_text(schedule->choice));
   }
-  document.facts.push_back({"evidence", evidence, "how far the model is known to be off"});
+  document.facts.push_back({"evidence", evidence, "known errors of the model"});
   add_schedule(schedule, document);
   return document;
 }

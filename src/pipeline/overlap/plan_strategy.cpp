@@ -28,7 +28,8 @@ Result<PlannedOverlap> plan_named(const OverlapProblem& asked, const Machine& ma
                                   const StrategyKnobs& knobs) {
   CORTADO_ASSIGN_OR_RETURN(const NamedStrategy named, find_strategy(strategy, knobs));
   if (!named.strategy->plan) {
-    return fail("overlap.program", fmt::format("{} is a bound, not a program", strategy), "cortado list strategies");
+    return fail("overlap.program", fmt::format("{} is a bound, not a program", strategy),
+                "see cortado list strategies");
   }
   // Whether it fits the memory depends on the strategy, whose planner refuses what does not.
   Machine roomy = machine;
@@ -46,8 +47,8 @@ Result<PlannedOverlap> plan_named(const OverlapProblem& asked, const Machine& ma
 
 Status check_one_program(const OverlapProblem& problem) {
   if (problem.relation == Relation::independent || problem.collective().collective != "all-reduce") return {};
-  return fail("overlap.program", "an all-reduce is a program that overlaps and an all-gather behind it",
-              "ask for reduce-scatter");
+  return fail("overlap.program", "an all-reduce is an overlapped program followed by an all-gather",
+              "use reduce-scatter");
 }
 
 Outcome<PlannedOverlap> plan_strategy(const OverlapProblem& problem, const Machine& machine,

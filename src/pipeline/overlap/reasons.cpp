@@ -29,7 +29,7 @@ double longer(const OverlapRow& row, const OverlapRow& best) {
 /// "serial takes 12 % longer"
 std::string against_best(const OverlapRow& row, const OverlapRow& best) {
   const double percent = longer(row, best);
-  if (percent < 1) return fmt::format("{} is level", row.strategy);
+  if (percent < 1) return fmt::format("{} is equally fast", row.strategy);
   return fmt::format("{} takes {:.0f} % longer", row.strategy, percent);
 }
 
@@ -57,23 +57,23 @@ std::string time_reason(const OverlapReport& report, const OverlapRow& best) {
   const std::string_view bottleneck =
       report.gemm_alone < std::min(report.comm_alone, report.ideal) ? "collective" : "GEMM";
   if (!has_gain(report.serial, report.ideal)) {
-    sentences.push_back(fmt::format("little can be gained: serial takes no longer than the {} alone", bottleneck));
+    sentences.push_back(fmt::format("little to gain: serial takes no longer than the {} alone", bottleneck));
   } else if (family_of(best) == "serial") {
-    sentences.emplace_back(report.rows.size() > 1 ? "nothing that overlaps is faster"
-                                                  : "nothing that overlaps was asked for or can be planned");
+    sentences.emplace_back(report.rows.size() > 1 ? "no overlapping strategy is faster"
+                                                  : "no overlapping strategy was requested or could be planned");
   } else if (best.time > report.serial) {
-    sentences.emplace_back("the fastest of those asked for, but slower than serial");
+    sentences.emplace_back("the fastest of those compared, but slower than serial");
   } else {
-    sentences.push_back(fmt::format("the {} is the bottleneck; {:.0f} % of the ideal gain is reached", bottleneck,
-                                    100 * best.share_of_ideal));
+    sentences.push_back(fmt::format("it achieves {:.0f} % of the ideal gain; the {} is the bottleneck",
+                                    100 * best.share_of_ideal, bottleneck));
   }
   if (best.dil && std::abs(*best.dil - 1) >= 0.005) {
     // Tiles that wait or release are those of one GEMM, but others than a library would take.
     sentences.push_back(
         fmt::format("{} {:.0f} % {} than the {}",
-                    family_of(best) == "tiles" ? "its tiles make the GEMM take" : "the GEMM's pieces take",
-                    std::abs(100 * (*best.dil - 1)), *best.dil < 1 ? "less" : "longer",
-                    family_of(best) == "tiles" ? "library's" : "whole"));
+                    family_of(best) == "tiles" ? "its tiles make the GEMM take" : "the split GEMM takes",
+                    std::abs(100 * (*best.dil - 1)), *best.dil < 1 ? "less time" : "longer",
+                    family_of(best) == "tiles" ? "library's" : "whole one"));
   }
   for (std::string& sentence : other_families(report, best)) sentences.push_back(std::move(sentence));
   return join(sentences, "; ");
@@ -82,7 +82,7 @@ std::string time_reason(const OverlapReport& report, const OverlapRow& best) {
 /// "5 % less time", "5 % more energy", "as much energy"
 std::string against(double value, double best, std::string_view what) {
   const double percent = std::round(100 * (value / best - 1));
-  if (percent == 0) return fmt::format("as much {}", what);
+  if (percent == 0) return fmt::format("the same {}", what);
   return fmt::format("{:.0f} % {} {}", std::abs(percent), percent < 0 ? "less" : "more", what);
 }
 
@@ -94,10 +94,10 @@ std::string both(const OverlapRow& row, const OverlapRow& best) {
 
 std::string energy_reason(const OverlapReport& report, const OverlapRow& best) {
   CORTADO_CHECK(best.energy.has_value(), "rows that are ranked by energy have one");
-  std::vector<std::string> sentences{
-      fmt::format("{} {} J in {:.1f} us, {} W per GPU",
-                  report.objective == Objective::energy ? "it takes the least energy," : "energy times time is least:",
-                  report::joules_text(best.energy), microseconds(best.time), report::watts_text(best.energy))};
+  std::vector<std::string> sentences{fmt::format(
+      "{} {} J in {:.1f} us, {} W per GPU",
+      report.objective == Objective::energy ? "it uses the least energy," : "it has the lowest energy x time:",
+      report::joules_text(best.energy), microseconds(best.time), report::watts_text(best.energy))};
   const OverlapRow* fastest = &best;
   for (const OverlapRow& row : report.rows) {
     if (!row.bound && row.time < fastest->time) fastest = &row;
@@ -124,8 +124,9 @@ void add_cap_note(OverlapReport& report, const Machine& machine) {
   };
   if (std::ranges::none_of(report.rows, above)) return;
   if (!report.note.empty()) report.note += "; ";
-  report.note += fmt::format("rows above {:g} W ignore the board's power cap; `cortado power` models capped clocks",
-                             machine.power->cap_w);
+  report.note += fmt::format(
+      "rows above {:g} W exceed the board's power cap, so real clocks would be lower; `cortado power` models this",
+      machine.power->cap_w);
 }
 
 }  // namespace cortado::pipeline

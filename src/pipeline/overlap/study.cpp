@@ -100,7 +100,7 @@ class OverlapStudy {
     if (options_.objective != report::Objective::time) {
       if (!report_.simulated) {
         return fail("overlap.objective",
-                    fmt::format("strategies cannot be ranked by {} on a device, whose energy is not measured",
+                    fmt::format("strategies cannot be ranked by {} on a device: energy is not measured there",
                                 name_of(options_.objective)),
                     "predict with --on sim, or rank by time");
       }
@@ -124,9 +124,10 @@ class OverlapStudy {
     for (const auto& [cus, whose] :
          {std::pair{options_.knobs.gemm_cus, "GEMM"}, {options_.knobs.comm_cus, "collective"}}) {
       if (!cus || (*cus > 0 && *cus <= machine_.compute_units)) continue;
-      return fail("c3.compute_units",
-                  fmt::format("{} compute units for the {} on GPUs that have {}", *cus, whose, machine_.compute_units),
-                  fmt::format("give 1 to {}, or leave them out", machine_.compute_units));
+      return fail(
+          "c3.compute_units",
+          fmt::format("{} compute units requested for the {}, but GPUs have {}", *cus, whose, machine_.compute_units),
+          fmt::format("use 1 to {}, or leave it out", machine_.compute_units));
     }
     return {};
   }
@@ -198,7 +199,7 @@ class OverlapStudy {
     report_.memory_bound =
         std::ranges::all_of(problem().gemms, [this](const GemmShape& gemm) { return is_memory_bound(gemm, machine_); });
     if (serial_refused_) {
-      report_.note = fmt::format("serial does not fit the memory of {}: its time is that on GPUs with enough memory",
+      report_.note = fmt::format("serial does not fit in the memory of {}: its time assumes GPUs with enough memory",
                                  machine_.name);
     }
     if (!independent() && problem().collective().collective == "all-reduce") {
@@ -306,7 +307,7 @@ class OverlapStudy {
     add_cap_note(report_, machine_);
     if (best == report_.rows.end()) {
       report_.choice = report_.rows.front().strategy;
-      report_.reason = "only ideals were asked for, which have no program";
+      report_.reason = "only ideal bounds were requested, which have no program";
       return;
     }
     report_.choice = best->strategy;

@@ -36,50 +36,54 @@ std::vector<OverlapField> fields(const OverlapReport& report) {
   const View apart = report.problem.relation == Relation::independent ? View::wide : View::data;
   const bool gain = has_gain(report.serial, report.ideal);
   std::vector<OverlapField> all{
-      {{.key = "strategy", .head = "strategy", .meaning = "name, with what was decided"},
+      {{.key = "strategy", .head = "strategy", .meaning = "name, with the details it decided on"},
        [](const OverlapRow& row) { return Cell(row.strategy); }},
-      {{.key = "time_us", .head = "time", .unit = "us", .digits = 1, .meaning = "of GEMM and collective"},
+      {{.key = "time_us", .head = "time", .unit = "us", .digits = 1, .meaning = "time of GEMM and collective"},
        [](const OverlapRow& row) { return Cell(microseconds(row.time)); }},
       {{.key = "speedup", .head = "speed-up", .digits = 2, .meaning = "serial / time"},
        [](const OverlapRow& row) { return Cell(row.speedup); }},
       {{.key = "share_of_ideal",
         .head = "of ideal",
         .unit = "%",
-        .meaning = "part of the ideal gain; 1 = all of it",
+        .meaning = "share of the ideal gain; 1 = all of it",
         .scale = 100},
        [gain](const OverlapRow& row) {
          return gain ? Cell(row.share_of_ideal) : Cell(row.share_of_ideal).shown_as("-");
        }},
       {{.key = "exposed_comm_us", .head = "exposed", .unit = "us", .digits = 1, .meaning = "time - GEMM alone"},
        time_of([](const OverlapRow& row) { return row.exposed; })},
-      {{.key = "gemm_us", .head = "GEMM until", .unit = "us", .digits = 1, .meaning = "begin to the end of the GEMM"},
-       time_of([](const OverlapRow& row) { return row.gemm; })},
-      {{.key = "comm_us",
-        .head = "comm until",
+      {{.key = "gemm_us",
+        .head = "GEMM end",
         .unit = "us",
         .digits = 1,
-        .meaning = "begin to the end of the collective",
+        .meaning = "from the start to the end of the GEMM"},
+       time_of([](const OverlapRow& row) { return row.gemm; })},
+      {{.key = "comm_us",
+        .head = "comm end",
+        .unit = "us",
+        .digits = 1,
+        .meaning = "from the start to the end of the collective",
         .view = View::wide},
        time_of([](const OverlapRow& row) { return row.comm; })},
       {{.key = "gemm_slowdown",
         .head = "GEMM x",
         .digits = 2,
-        .meaning = "over the GEMM alone; null: dependent",
+        .meaning = "slowdown against the GEMM alone; null: dependent",
         .view = apart},
        [](const OverlapRow& row) { return row.bound ? Cell() : Cell(row.gemm_slowdown); }},
       {{.key = "comm_slowdown",
         .head = "comm x",
         .digits = 2,
-        .meaning = "over the library's collective alone; null: dependent",
+        .meaning = "slowdown against the library's collective alone; null: dependent",
         .view = apart},
        [](const OverlapRow& row) { return row.bound ? Cell() : Cell(row.comm_slowdown); }},
-      {{.key = "gemm_cus", .head = "GEMM CUs", .meaning = "that the GEMM may occupy", .view = View::wide},
+      {{.key = "gemm_cus", .head = "GEMM CUs", .meaning = "CUs that the GEMM may occupy", .view = View::wide},
        [](const OverlapRow& row) { return row.bound ? Cell() : Cell(row.gemm_cus); }},
-      {{.key = "comm_cus", .head = "comm CUs", .meaning = "that the collective takes; 0: DMA engines alone"},
+      {{.key = "comm_cus", .head = "comm CUs", .meaning = "CUs that the collective uses; 0: only DMA engines"},
        [](const OverlapRow& row) {
          return row.bound ? Cell() : row.comm_cus == 0 ? Cell(0).shown_as("DMA") : Cell(row.comm_cus);
        }},
-      {{.key = "steps", .head = "steps", .meaning = "exchanges one after another; 0: not cut", .view = cut},
+      {{.key = "steps", .head = "steps", .meaning = "number of exchange steps; 0: not split", .view = cut},
        [](const OverlapRow& row) { return Cell(row.steps); }},
       {{.key = "dil", .head = "DIL", .digits = 2, .meaning = "decomposition loss of the GEMM", .view = cut},
        [](const OverlapRow& row) { return Cell(row.dil); }},
@@ -99,7 +103,7 @@ std::vector<OverlapField> fields(const OverlapReport& report) {
         .head = "memory",
         .unit = "GB",
         .digits = 2,
-        .meaning = "of the GPU that needs most; 0: not known",
+        .meaning = "on the GPU that needs most; 0: not known",
         .view = cut,
         .scale = 1e-9},
        [](const OverlapRow& row) { return Cell(row.footprint); }},
@@ -107,7 +111,7 @@ std::vector<OverlapField> fields(const OverlapReport& report) {
         .head = "staging",
         .unit = "GB",
         .digits = 2,
-        .meaning = "of it, neither operand nor result",
+        .meaning = "part of it that is neither operand nor result",
         .view = cut,
         .scale = 1e-9},
        [](const OverlapRow& row) { return Cell(row.staging); }},
@@ -129,22 +133,22 @@ std::vector<OverlapField> fields(const OverlapReport& report) {
       traffic("dram_collective_writes", "by the collective", [](const DramTraffic& t) { return t.collective_writes; }),
       {{.key = "tracker_entries_peak",
         .head = "tracker entries",
-        .meaning = "most in use at once on one GPU",
+        .meaning = "most entries in use at once on one GPU",
         .view = View::wide},
        [](const OverlapRow& row) { return Cell(row.tracker_entries_peak); }},
       {{.key = "tracker_wait_us",
         .unit = "us",
-        .meaning = "that writers waited for entries, over all GPUs",
+        .meaning = "time that writers waited for entries, over all GPUs",
         .view = View::data},
        [](const OverlapRow& row) { return row.tracker_wait ? Cell(microseconds(*row.tracker_wait)) : Cell(); }},
       {{.key = "wrong",
         .head = "wrong bytes",
-        .meaning = "output bytes that differ from the contract; null: predicted",
+        .meaning = "output bytes that violate the contract; null: predicted",
         .view = report.simulated ? View::data : View::narrow},
        [](const OverlapRow& row) { return Cell(row.wrong); }},
-      {{.key = "bound", .meaning = "an ideal, which has no program", .view = View::data},
+      {{.key = "bound", .meaning = "an ideal bound, which has no program", .view = View::data},
        [](const OverlapRow& row) { return Cell(row.bound); }},
-      {{.key = "how", .head = "how", .meaning = "what was decided", .view = View::wide},
+      {{.key = "how", .head = "how", .meaning = "details it decided on", .view = View::wide},
        [](const OverlapRow& row) { return Cell(row.how); }}};
   return report::with_energy<OverlapRow>(std::move(all), &OverlapRow::energy, predicted);
 }
@@ -209,17 +213,17 @@ report::Document overlap_document(const OverlapReport& report) {
   const OverlapProblem& problem = report.problem;
   report::Document document{.schema = "cortado.overlap", .version = 2, .title = title(report)};
   const std::string global = global_shape(problem);
-  if (!global.empty()) document.about.push_back(fmt::format("over all ranks: GEMM {}", global));
+  if (!global.empty()) document.about.push_back(fmt::format("GEMM over all ranks: {}", global));
   document.about.push_back(
       report.simulated ? fmt::format("predicted by the simulator for {}", report.where)
                        : fmt::format("measured on {}; medians of {} iterations", report.where, report.iterations));
   if (!report.clock.empty()) document.about.push_back(report.clock);
-  document.about.push_back(fmt::format("alone: GEMM {:.1f} us ({}-bound), collective {:.1f} us: {}",
+  document.about.push_back(fmt::format("alone: GEMM {:.1f} us ({}-bound), collective {:.1f} us ({})",
                                        microseconds(report.gemm_alone), report.memory_bound ? "memory" : "compute",
                                        microseconds(report.comm_alone), report.scenario));
   const bool by_engines = report.simulated && report.ideal < report.comm_alone && report.gemm_alone <= report.ideal;
   document.about.push_back(
-      fmt::format("serial {:.1f} us, ideal {:.1f} us{}: {:.2f} times as fast", microseconds(report.serial),
+      fmt::format("serial {:.1f} us, ideal {:.1f} us{}: ideal speed-up {:.2f}x", microseconds(report.serial),
                   microseconds(report.ideal), by_engines ? " (DMA engines beat the library's collective)" : "",
                   report.ideal.value == 0 ? 1 : microseconds(report.serial) / microseconds(report.ideal)));
   Cell::List collectives;
@@ -229,30 +233,30 @@ report::Document overlap_document(const OverlapReport& report) {
     bytes += one.bytes;
   }
   document.facts = {
-      {"gemm", gemm_text(problem), "what one GPU multiplies"},
+      {"gemm", gemm_text(problem), "GEMM on each GPU"},
       {"global_gemm", global.empty() ? Cell() : Cell(global), "the GEMM over all ranks; null: independent"},
       {"collective", collectives.size() == 1 ? Cell(collectives.front()) : Cell(collectives),
        "name, or a list of them"},
-      {"bytes", bytes, "of the whole buffers of the collectives"},
+      {"bytes", bytes, "total size of the collectives' whole buffers"},
       {"relation", name_of(problem.relation), "independent, gemm-needs-collective or collective-needs-gemm"},
-      {"ranks", problem.ranks, "GPUs that take part"},
+      {"ranks", problem.ranks, "number of GPUs"},
       {"machine", report.machine, "modelled machine"},
       {"where", report.where, "modelled machine or device"},
-      {"simulated", report.simulated, "predicted; else measured"},
-      {"clock", report.clock.empty() ? Cell() : Cell(report.clock), "what decides that of GEMMs; null: measured"},
-      {"iterations", report.simulated ? Cell() : Cell(report.iterations), "measured, of each program"},
+      {"simulated", report.simulated, "predicted; otherwise measured"},
+      {"clock", report.clock.empty() ? Cell() : Cell(report.clock),
+       "what determines the clock of GEMMs; null: measured"},
+      {"iterations", report.simulated ? Cell() : Cell(report.iterations), "measured iterations of each program"},
       {"serial_us", microseconds(report.serial), "GEMM and library collective, one after the other"},
       {"ideal_us", microseconds(report.ideal),
-       "the longer of the two alone, each by the fastest that strategies may use; of an all-reduce only the "
-       "reduce-scatter counts so, and the all-gather behind it is added; or the library does all of it behind the "
-       "GEMM, "
-       "where that is faster"},
+       "the longer of the two alone, each as fast as any strategy may run it; for an all-reduce this only covers the "
+       "reduce-scatter, and the following all-gather is added; or the library does all of it after the GEMM, if that "
+       "is faster"},
       {"gemm_alone_us", microseconds(report.gemm_alone), "GEMM alone"},
       {"comm_alone_us", microseconds(report.comm_alone), "library collective alone"},
       {"class", report.scenario, "G-long, C-long or GC-equal"},
-      {"memory_bound", report.memory_bound, "the GEMM"},
-      {"objective", name_of(report.objective), "what the choice is made by"},
-      {"choice", report.choice, "strategy to use: the first of those within 0.1 % of the best"},
+      {"memory_bound", report.memory_bound, "whether the GEMM is memory-bound"},
+      {"objective", name_of(report.objective), "criterion of the choice"},
+      {"choice", report.choice, "recommended strategy: the first one within 0.1 % of the best"},
       {"reason", report.reason, "why"},
       {"note", report.note, "how to read it"}};
   report::Table rows = report::table_of<OverlapRow>("rows", "one per strategy", fields(report), report.rows);
@@ -260,19 +264,19 @@ report::Document overlap_document(const OverlapReport& report) {
                   .values = {"time_us"},
                   .labels = {"strategy"},
                   .marked = report.choice,
-                  .about = fmt::format("The one to use is marked: {}.", report.choice)}};
+                  .about = fmt::format("The recommended strategy is marked: {}.", report.choice)}};
   document.measured = !report.simulated;
   document.tables = {std::move(rows), report::skipped_table(report.skipped, "strategy")};
   document.notes = report::skipped_notes(report.skipped);
   for (const OverlapRow& row : report.rows) {
     if (row.bound || row.share_of_ideal <= kAboveIdeal) continue;
-    document.notes.emplace_back("above 100 %: faster than GEMM or collective is alone");
+    document.notes.emplace_back("more than 100 % of ideal: faster than the GEMM or the collective alone");
     break;
   }
   if (!report.note.empty()) document.notes.push_back(report.note);
   const bool any = std::ranges::any_of(report.rows, [](const OverlapRow& row) { return !row.bound; });
   document.answer = {any ? fmt::format("use {}: {}", report.choice, report.reason)
-                         : fmt::format("nothing to use: {}", report.reason)};
+                         : fmt::format("nothing to recommend: {}", report.reason)};
   return document;
 }
 

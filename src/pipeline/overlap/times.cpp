@@ -119,7 +119,7 @@ Outcome<std::vector<Outcome<OverlapTimes>>> time_all(const std::vector<TimeOne>&
   const bool all = for_each_in_parallel(
       rounds.size(), predicted ? threads : 1, [&](std::size_t i) { rounds[i] = jobs[i % jobs.size()](); },
       [&](std::size_t done) { return !progress || progress(done, rounds.size()); });
-  if (!all) return fail_at(Stage::run, {"overlap.interrupted", "interrupted before all was done", ""});
+  if (!all) return fail_at(Stage::run, {"overlap.interrupted", "interrupted before it was finished", ""});
   std::vector<Outcome<OverlapTimes>> times;
   for (std::size_t i = 0; i < jobs.size(); ++i) times.push_back(median_round(rounds, i, jobs.size()));
   return times;

@@ -63,7 +63,7 @@ constexpr Feature part(std::string_view name, std::string_view summary) {
 constexpr std::string_view kT3 = "mi300x-8+t3";
 
 constexpr std::array kFeatures{
-    Feature{{"tracker", "counts updates of memory and releases waiting DMA commands", kT3}, has_tracker, give_tracker},
+    Feature{{"tracker", "counts memory updates and releases waiting DMA commands", kT3}, has_tracker, give_tracker},
     Feature{{"nmc", "near-memory compute: memory adds what is written to it", kT3}, has_nmc, give_nmc},
     Feature{
         {"mca", "memory-controller arbitration: GEMMs first, communication below a threshold", kT3}, has_mca, give_mca},
@@ -119,16 +119,16 @@ Result<Machine> with_features(const Machine& machine, const std::vector<std::str
       for (const Feature& one : kFeatures) names.emplace_back(one.info.name);
       const std::string near = nearest_name(name, names);
       return fail(
-          "what-if.feature", fmt::format("there is no feature \"{}\"", name),
+          "what-if.feature", fmt::format("unknown feature \"{}\"", name),
           fmt::format("{}features: {}", near.empty() ? "" : fmt::format("did you mean {}? ", near), join(names)));
     }
     if (feature->has(changed)) {
-      return fail("what-if.feature", fmt::format("{} has {} already", changed.name, name),
-                  "leave it out; cortado overlap compares all that a machine can do");
+      return fail("what-if.feature", fmt::format("{} already has {}", changed.name, name),
+                  "leave it out; cortado overlap compares everything that a machine can do");
     }
     if (!feature->has(as)) {
-      return fail("what-if.feature", fmt::format("{} has no {} that could be taken over", as.name, name),
-                  fmt::format("name a machine that has it, such as {}", feature->info.machine));
+      return fail("what-if.feature", fmt::format("{} has no {} that could be copied", as.name, name),
+                  fmt::format("use a machine that has it, such as {}", feature->info.machine));
     }
     feature->give(as, changed);
     changed.name += "+" + name;
@@ -165,10 +165,10 @@ report::Document what_if_document(const WhatIfReport& report) {
   report::Document document{.schema = "cortado.what-if", .version = 2};
   document.title = fmt::format("what if {} had {}: {}", report.today.machine, join(report.features),
                                overlap_document(report.today).title);
-  document.facts = {{"features", report::Cell::List(report.features), "that were added"},
-                    {"gain", report.gain(), "time of the best of today over the best of tomorrow"},
-                    {"today_choice", report.today.choice, "strategy to use today"},
-                    {"tomorrow_choice", report.tomorrow.choice, "strategy to use tomorrow"}};
+  document.facts = {{"features", report::Cell::List(report.features), "features that were added"},
+                    {"gain", report.gain(), "time of today's best over that of tomorrow's best"},
+                    {"today_choice", report.today.choice, "recommended strategy today"},
+                    {"tomorrow_choice", report.tomorrow.choice, "recommended strategy tomorrow"}};
   report::Table table{.key = "rows", .meaning = "one per strategy and machine"};
   for (const auto& [when, study] : {std::pair{"today", &report.today}, {"tomorrow", &report.tomorrow}}) {
     const report::Document one = overlap_document(*study);
@@ -197,7 +197,7 @@ report::Document what_if_document(const WhatIfReport& report) {
   document.tables = {std::move(table)};
   const std::string gain = fmt::format("{:.2f}", report.gain());
   document.answer = {gain == "1.00" && report.tomorrow.choice == report.today.choice
-                         ? fmt::format("{} changes nothing: {} stays the best and takes as long",
+                         ? fmt::format("{} makes no difference: {} stays the best and takes as long",
                                        join(report.features, " and "), report.today.choice)
                          : fmt::format("tomorrow's best, {}, is {} times as fast as today's, {}",
                                        report.tomorrow.choice, gain, report.today.choice)};

@@ -52,7 +52,7 @@ class PowerStudy {
  private:
   Status check() {
     if (!request_.gemm && !request_.collective) {
-      return fail("power.request", "neither a GEMM nor a collective is given", "give one of them, or both");
+      return fail("power.request", "no GEMM and no collective given", "pass one of them, or both");
     }
     CORTADO_RETURN_IF_ERROR(sim::check_timing(machine_));
     if (!options_.managed) return check_unmanaged();
@@ -87,8 +87,8 @@ class PowerStudy {
     const auto asks = [](Policy policy) { return policy != &sim::kNoPowerPolicy; };
     const bool policies = options_.policies && std::ranges::any_of(*options_.policies, asks);
     if (policies || options_.cap_w || options_.limit_w || options_.components) {
-      return fail("power.unmanaged", "clocks are not managed, but a policy, cap, limit or components ask for it",
-                  "leave these out, or --cap none");
+      return fail("power.unmanaged", "clocks are not managed, but a policy, cap, limit or component was given",
+                  "drop these, or drop --cap none");
     }
     CORTADO_RETURN_IF_ERROR(sim::check_power(machine_));
     policies_ = {nullptr};
@@ -152,8 +152,9 @@ class PowerStudy {
     std::vector<Planned> programs;
     std::uint32_t ranks = request_.ranks == 0 ? machine_.gpus : request_.ranks;
     if (ranks > machine_.gpus) {
-      return fail("plan.ranks", fmt::format("{} ranks on {}, which has {} GPUs", ranks, machine_.name, machine_.gpus),
-                  fmt::format("give 1 to {} ranks", machine_.gpus));
+      return fail("plan.ranks",
+                  fmt::format("{} ranks requested on {}, which has {} GPUs", ranks, machine_.name, machine_.gpus),
+                  fmt::format("use 1 to {} ranks", machine_.gpus));
     }
     if (request_.collective) {
       CollectiveRequest asked = *request_.collective;
@@ -271,7 +272,7 @@ class PowerStudy {
     const bool all = for_each_in_parallel(count, options_.threads, work, [&](std::size_t done) {
       return !options_.progress || options_.progress(before + done, total_);
     });
-    if (!all) return fail_at(Stage::run, {"power.interrupted", "interrupted before all was simulated", ""});
+    if (!all) return fail_at(Stage::run, {"power.interrupted", "interrupted before it was finished", ""});
     return {};
   }
 

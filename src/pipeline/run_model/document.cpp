@@ -18,11 +18,11 @@ struct SequenceRow {
 
 report::Table program_table(const ModelRun& run) {
   const std::vector<report::Field<ModelProgram>> fields{
-      {{.key = "program", .head = "program", .meaning = "of one pass: embedding, layer or head"},
+      {{.key = "program", .head = "program", .meaning = "part of a pass: embedding, layer or head"},
        [](const ModelProgram& row) { return Cell(row.name); }},
       {{.key = "pairs", .head = "GEMMs and collectives", .meaning = "strategies by which they were planned"},
        [](const ModelProgram& row) { return Cell(row.pairs); }},
-      {{.key = "commands", .head = "commands", .meaning = "of all queues"},
+      {{.key = "commands", .head = "commands", .meaning = "commands in all queues"},
        [](const ModelProgram& row) { return Cell(static_cast<std::int64_t>(row.commands)); }},
       {{.key = "runs", .head = "runs", .meaning = "how often it ran"},
        [](const ModelProgram& row) { return Cell(static_cast<std::int64_t>(row.runs)); }},
@@ -44,7 +44,7 @@ report::Table token_table(const ModelRun& run) {
       {{.key = "margin",
         .head = "margin",
         .digits = 2,
-        .meaning = "least distance of its best two logits, over the largest logit",
+        .meaning = "smallest gap between its best two logits, relative to the largest logit",
         .notation = report::Notation::significant},
        [](const SequenceRow& row) { return Cell(row.margin); }}};
   return report::table_of("sequences", "one per sequence", fields, rows);
@@ -56,17 +56,19 @@ report::Document model_run_document(const ModelRun& run) {
   const ModelRunRequest& request = run.request;
   report::Document document{.schema = "cortado.model_run"};
   document.title = fmt::format("{} on {}, tp {}, {}", request.model.name, run.where, request.tp, request.strategy);
-  document.about = {fmt::format("{} sequences, {} tokens of prompt and {} to come; checkpoint and prompts of seed {}",
-                                request.sequences, request.prompt, request.output, request.seed)};
-  document.facts = {{"model", request.model.name, "name of the model, or path of its config.json"},
-                    {"node", run.where, "where it ran"},
-                    {"tp", static_cast<std::int64_t>(request.tp), "GPUs that share each layer"},
-                    {"strategy", request.strategy, "that was asked for"},
-                    {"checked_bytes", static_cast<std::int64_t>(run.checked_bytes),
-                     "output bytes that were compared with the formula"},
-                    {"wrong_bytes", static_cast<std::int64_t>(run.wrong_bytes), "of them those beyond the tolerance"},
-                    {"close_tokens", static_cast<std::int64_t>(run.close_tokens()),
-                     "tokens whose best two logits are closer than the tolerance: rounding may choose either"}};
+  document.about = {
+      fmt::format("{} sequences, {} prompt tokens and {} output tokens; checkpoint and prompts from seed {}",
+                  request.sequences, request.prompt, request.output, request.seed)};
+  document.facts = {
+      {"model", request.model.name, "name of the model, or path of its config.json"},
+      {"node", run.where, "where it ran"},
+      {"tp", static_cast<std::int64_t>(request.tp), "GPUs that share each layer"},
+      {"strategy", request.strategy, "strategy that was requested"},
+      {"checked_bytes", static_cast<std::int64_t>(run.checked_bytes),
+       "output bytes that were compared with the formula"},
+      {"wrong_bytes", static_cast<std::int64_t>(run.wrong_bytes), "how many of them exceed the tolerance"},
+      {"close_tokens", static_cast<std::int64_t>(run.close_tokens()),
+       "tokens whose best two logits differ by less than the tolerance: rounding may pick either"}};
   document.tables = {program_table(run), token_table(run)};
   document.notes = run.notes;
   document.notes.push_back(

@@ -24,16 +24,15 @@ constexpr std::uint64_t kMostParameters = 50'000'000;
 Status check_model(const Model& model) {
   const auto refuse = [&](const std::string& what) {
     return fail("model.run", fmt::format("{} {}", model.name, what),
-                "models shaped as Llama or Mixtral, of up to 50 million parameters, can be run, such as tiny-llama and "
-                "tiny-moe");
+                "use a Llama or Mixtral model of up to 50 million parameters, such as tiny-llama or tiny-moe");
   };
   const Attention& attention = model.attention;
   if (model.family != "llama" && model.family != "mistral" && model.family != "mixtral") {
-    return refuse("is of the family " + model.family);
+    return refuse("belongs to the family " + model.family);
   }
   if (attention.qkv_bias || attention.output_bias || model.mlp_bias) return refuse("has biases");
   if (std::ranges::any_of(model.layers, [](const Layer& layer) { return layer.window.has_value(); })) {
-    return refuse("attends to a window");
+    return refuse("uses sliding-window attention");
   }
   const std::uint64_t parameters = count_parameters(model).total;
   if (parameters > kMostParameters) return refuse(fmt::format("has {} parameters", parameters));
@@ -42,18 +41,18 @@ Status check_model(const Model& model) {
 
 Status check_run(const ModelRunRequest& request) {
   CORTADO_RETURN_IF_ERROR(check_model(request.model));
-  if (request.tp == 0) return fail("model.layout", "no GPU that shares a layer", "give tp 1 or more");
+  if (request.tp == 0) return fail("model.layout", "--tp is 0", "use --tp 1 or more");
   if (request.sequences == 0 || request.prompt == 0 || request.output == 0) {
-    return fail(
-        "model.tokens",
-        fmt::format("{} sequences of {} tokens and {} to come", request.sequences, request.prompt, request.output),
-        "each of them is at least 1");
+    return fail("model.tokens",
+                fmt::format("{} sequences of {} prompt tokens and {} output tokens", request.sequences, request.prompt,
+                            request.output),
+                "each of these must be at least 1");
   }
   if (request.prompt > request.model.context || request.output > request.model.context - request.prompt) {
     return fail("model.tokens",
-                fmt::format("{} + {} tokens, {} takes {}", request.prompt, request.output, request.model.name,
-                            request.model.context),
-                "ask for fewer tokens");
+                fmt::format("{} + {} tokens, but {} has a context of {}", request.prompt, request.output,
+                            request.model.name, request.model.context),
+                "use fewer tokens");
   }
   return {};
 }
@@ -379,7 +378,7 @@ Outcome<ModelRun> run_model(const ModelRunRequest& request, const Machine& machi
   const PassRequest pass{shape_of(request.model), request.sequences, request.sequences, 1, request.tp};
   if (const auto fits = plan_embedding(pass, machine); !fits) return fail_at(Stage::plan, fits.error());
   if (target.driver() == nullptr) {
-    return fail_at(Stage::plan, Diagnostic{"model.target", "the simulator computes no tokens", "run on soft"});
+    return fail_at(Stage::plan, Diagnostic{"model.target", "the simulator computes no tokens", "use --on soft"});
   }
   return ModelRunner(request, machine, target).run();
 }

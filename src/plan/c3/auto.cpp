@@ -112,8 +112,8 @@ Result<OverlapWay> fastest_way(const Question& question) {
   if (candidates.empty()) {
     if (refused) return fail(*std::move(refused));
     return fail(About::strategy, "c3.variant",
-                fmt::format("no variant of {} fits", question.problem.collective().collective),
-                "cortado list variants has them all");
+                fmt::format("no variant of {} works", question.problem.collective().collective),
+                "see cortado list variants");
   }
   // Of equally fast ones the first: the strategies, in their order, before what is ours.
   const auto faster = [](const Candidate& a, const Candidate& b) { return a.time < b.time; };

@@ -15,7 +15,7 @@ Result<OverlapWay> decide_c3(const Question& question) {
   CORTADO_ASSIGN_OR_RETURN(const std::vector<CollectiveRequest> library, library_collectives(question));
   return OverlapWay{.order = LaunchOrder::gemm_first,
                     .collectives = library,
-                    .why = fmt::format("GEMM first, {} beside it where CUs are free", way_names(library))};
+                    .why = fmt::format("GEMM first, {} on the CUs it leaves free", way_names(library))};
 }
 
 }  // namespace

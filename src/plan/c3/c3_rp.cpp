@@ -26,9 +26,9 @@ Result<OverlapWay> decide_c3_rp(const Question& question) {
 WayStrategy c3_rp_strategy() {
   return {.name = "c3-rp",
           .family = "C3",
-          .summary = "CUs divided between the two",
+          .summary = "CUs split between GEMM and collective",
           .wins = "collectives that need few CUs and take about as long as the GEMM",
-          .loses = "when one is much longer: the CUs of the other stay idle",
+          .loses = "if one takes much longer: the CUs of the other sit idle",
           .decide = decide_c3_rp};
 }
 

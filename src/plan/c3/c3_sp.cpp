@@ -28,8 +28,8 @@ WayStrategy c3_sp_strategy() {
   return {.name = "c3-sp",
           .family = "C3",
           .summary = "two streams, the kernel with fewer workgroups first",
-          .wins = "against c3, when the GEMM has many workgroups",
-          .loses = "compute-bound GEMMs: the collective holds some of their CUs",
+          .wins = "GEMMs with many workgroups, where c3 starves the collective",
+          .loses = "compute-bound GEMMs: the collective takes some of their CUs",
           .decide = decide_c3_sp};
 }
 

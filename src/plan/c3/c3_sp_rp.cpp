@@ -27,9 +27,9 @@ Result<OverlapWay> decide_c3_sp_rp(const Question& question) {
 WayStrategy c3_sp_rp_strategy() {
   return {.name = "c3-sp-rp",
           .family = "C3",
-          .summary = "CUs divided, the kernel with fewer workgroups first",
-          .wins = "small collectives beside GEMMs that can spare the CUs",
-          .loses = "as c3-rp",
+          .summary = "CUs split, and the kernel with fewer workgroups first",
+          .wins = "small collectives next to GEMMs that can spare the CUs",
+          .loses = "same as c3-rp",
           .decide = decide_c3_sp_rp};
 }
 

@@ -23,8 +23,8 @@ WayStrategy conccl_strategy() {
   return {.name = "conccl",
           .family = "ConCCL",
           .summary = "the collective on DMA engines, all CUs for the GEMM",
-          .wins = "large collectives, most beside compute-bound GEMMs",
-          .loses = "small collectives: host and engines take long to start",
+          .wins = "large collectives, especially next to compute-bound GEMMs",
+          .loses = "small collectives: host and engines are slow to start",
           .decide = decide_conccl};
 }
 

@@ -18,12 +18,12 @@ Result<OverlapWay> decide_conccl_rp(const Question& question) {
   const bool memory_bound = std::ranges::all_of(
       question.problem.gemms, [&](const GemmShape& gemm) { return is_memory_bound(gemm, question.machine); });
   if (!memory_bound) {
-    return beside_engines(std::move(flat), 0, "pcpy on DMA engines, all CUs for the GEMM, which is bound by them");
+    return beside_engines(std::move(flat), 0, "pcpy on DMA engines, all CUs for the compute-bound GEMM");
   }
   const std::uint32_t units = question.units_but_one_a_die();
-  return beside_engines(std::move(flat), units,
-                        fmt::format("pcpy on DMA engines, {} of {} CUs for the GEMM, which is bound by the memory",
-                                    units, question.units()));
+  return beside_engines(
+      std::move(flat), units,
+      fmt::format("pcpy on DMA engines, {} of {} CUs for the memory-bound GEMM", units, question.units()));
 }
 
 }  // namespace
@@ -31,9 +31,9 @@ Result<OverlapWay> decide_conccl_rp(const Question& question) {
 WayStrategy conccl_rp_strategy() {
   return {.name = "conccl-rp",
           .family = "ConCCL",
-          .summary = "as conccl, one CU a die withheld from memory-bound GEMMs",
-          .wins = "large collectives beside memory-bound GEMMs",
-          .loses = "as conccl",
+          .summary = "like conccl, but one CU per die withheld from memory-bound GEMMs",
+          .wins = "large collectives next to memory-bound GEMMs",
+          .loses = "same as conccl",
           .decide = decide_conccl_rp};
 }
 

@@ -158,8 +158,8 @@ Result<Program> plan_overlap(const OverlapProblem& problem, const OverlapWay& wa
   if (way.gemm_units > machine.compute_units) {
     return fail(
         About::strategy, "c3.compute_units",
-        fmt::format("{} compute units for the GEMM on GPUs that have {}", way.gemm_units, machine.compute_units),
-        fmt::format("give 1 to {}, or leave them out", machine.compute_units));
+        fmt::format("{} compute units requested for the GEMM, but GPUs have {}", way.gemm_units, machine.compute_units),
+        fmt::format("use 1 to {}, or leave it out", machine.compute_units));
   }
   CORTADO_ASSIGN_OR_RETURN(plan::OpenProgram alone, plan_open_collectives(way.collectives, machine));
   CORTADO_CHECK(alone.program.ranks == checked.ranks, "a way of this problem");

@@ -29,7 +29,7 @@ Result<OverlapWay> choose_way(std::string_view strategy, const OverlapProblem& p
   const auto found = std::ranges::find(plan::way_strategies(), strategy, &plan::WayStrategy::name);
   if (found != plan::way_strategies().end()) return found->decide(question);
   return fail("overlap.strategy", fmt::format("{} is not a strategy of C3 or ConCCL", strategy),
-              "cortado list strategies has their families");
+              "see cortado list strategies");
 }
 
 Result<CollectiveRequest> library_collective(const CollectiveRequest& request, const Machine& machine,
@@ -42,7 +42,7 @@ Result<CollectiveRequest> library_collective(const CollectiveRequest& request, c
 OverlapWay way_at_once(std::vector<CollectiveRequest> collectives) {
   OverlapWay on_cores{.order = LaunchOrder::gemm_first,
                       .collectives = std::move(collectives),
-                      .why = "GEMM first, the collective beside it where CUs are free"};
+                      .why = "GEMM first, the collective on the CUs it leaves free"};
   if (on_cores.on_cores()) return on_cores;
   return plan::beside_engines(std::move(on_cores.collectives), 0,
                               "the collective on DMA engines, all CUs for the GEMM");
@@ -238,14 +238,14 @@ Result<OverlapProblem> check_overlap(const OverlapProblem& problem, const Machin
   }
   if (checked.ranks < 2) {
     return fail("c3.ranks",
-                fmt::format("{} among {} rank: there is nothing to overlap the GEMM with",
-                            checked.collective().collective, checked.ranks),
-                machine.gpus < 2 ? "use a machine with more GPUs" : fmt::format("give 2 to {} ranks", machine.gpus));
+                fmt::format("{} on {} rank: there is nothing to overlap the GEMM with", checked.collective().collective,
+                            checked.ranks),
+                machine.gpus < 2 ? "use a machine with more GPUs" : fmt::format("use 2 to {} ranks", machine.gpus));
   }
   for (const GemmShape& gemm : problem.gemms) {
     if (gemm.accumulate) {
-      return fail("c3.accumulate", "a GEMM that adds to what is there has no contract: replays would add up",
-                  "leave accumulate out");
+      return fail("c3.accumulate", "a GEMM that accumulates has no contract: repeated runs would add up",
+                  "drop accumulate");
     }
     CORTADO_RETURN_IF_ERROR(check_gemm(gemm, machine));
   }

@@ -253,7 +253,7 @@ TEST_F(Ways, RefuseWhatCannotBe) {
   OverlapProblem request = overlap_for_test();
   request.ranks = 1;
   EXPECT_EQ(refusal_of("auto", request).code, "c3.ranks");
-  EXPECT_EQ(refusal_of("auto", request).hint, "give 2 to 8 ranks");
+  EXPECT_EQ(refusal_of("auto", request).hint, "use 2 to 8 ranks");
   request.ranks = 9;
   EXPECT_EQ(refusal_of("conccl", request).code, "plan.ranks");
 

@@ -31,7 +31,7 @@ Diagnostic nothing_fits(const std::vector<RefusedCandidate>& refused) {
   });
   if (one_reason) return first;
   return {"plan.auto",
-          fmt::format("no variant of {} fits: {}", refused.front().request.collective, join(reasons, "; ")),
+          fmt::format("no variant of {} works: {}", refused.front().request.collective, join(reasons, "; ")),
           first.hint};
 }
 
@@ -77,7 +77,7 @@ Result<std::vector<CollectiveRequest>> list_candidates(const ChoiceRequest& requ
   if (candidates.empty()) {
     return fail(About::strategy, "plan.auto",
                 fmt::format("{} has no variant among {}", request.base.collective, join(request.among)),
-                "cortado list variants has them all");
+                "see cortado list variants");
   }
   return candidates;
 }

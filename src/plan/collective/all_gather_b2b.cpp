@@ -23,7 +23,7 @@ Variant all_gather_b2b() {
   return {
       .info = {.collective = "all-gather",
                .variant = "b2b",
-               .summary = "all copies of a rank back to back in one queue, one signal; `ways` copies a queue at most",
+               .summary = "all copies of a rank back to back in one queue, one signal; at most `ways` copies per queue",
                .in_place = true,
                .out_of_place = true},
       .plan = plan_all_gather_b2b,

@@ -22,7 +22,7 @@ Result<Program> plan_all_gather_mcast(Schedule& schedule) {
 Variant all_gather_mcast() {
   return {.info = {.collective = "all-gather",
                    .variant = "mcast",
-                   .summary = "multicast packets: one read, all peers; one command, signal and doorbell a rank",
+                   .summary = "multicast packets: one read, all peers; one command, signal and doorbell per rank",
                    .in_place = true,
                    .out_of_place = true},
           .plan = plan_all_gather_mcast,

@@ -21,7 +21,7 @@ Result<Program> plan_all_gather_pcpy(Schedule& schedule) {
 Variant all_gather_pcpy() {
   return {.info = {.collective = "all-gather",
                    .variant = "pcpy",
-                   .summary = "one copy and one queue a peer, each on the engine nearest to it",
+                   .summary = "one copy and one queue per peer, each on the engine nearest to it",
                    .in_place = true,
                    .out_of_place = true},
           .plan = plan_all_gather_pcpy};

@@ -23,7 +23,7 @@ Result<Program> plan_all_gather_ring(Schedule& schedule, Ring (*make_ring)(Sched
 Variant all_gather_ring() {
   return {.info = {.collective = "all-gather",
                    .variant = "ring",
-                   .summary = "copies from neighbour to neighbour around a ring, one queue a rank",
+                   .summary = "copies from neighbour to neighbour around a ring, one queue per rank",
                    .in_place = true,
                    .out_of_place = true},
           .plan = [](Schedule& schedule) { return plan_all_gather_ring(schedule, &Ring::on_engines); },

@@ -24,7 +24,7 @@ Variant all_to_all_b2b() {
   return {
       .info = {.collective = "all-to-all",
                .variant = "b2b",
-               .summary = "all copies of a rank back to back in one queue, one signal; `ways` copies a queue at most",
+               .summary = "all copies of a rank back to back in one queue, one signal; at most `ways` copies per queue",
                .in_place = false,
                .out_of_place = true},
       .plan = plan_all_to_all_b2b,

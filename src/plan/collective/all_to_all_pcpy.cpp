@@ -21,7 +21,7 @@ Result<Program> plan_all_to_all_pcpy(Schedule& schedule) {
 Variant all_to_all_pcpy() {
   return {.info = {.collective = "all-to-all",
                    .variant = "pcpy",
-                   .summary = "one copy and one queue a peer, each on the engine nearest to it",
+                   .summary = "one copy and one queue per peer, each on the engine nearest to it",
                    .in_place = false,
                    .out_of_place = true},
           .plan = plan_all_to_all_pcpy};

@@ -132,7 +132,7 @@ TEST(CoreKernels, OptionsThatDoNotFitAreRefused) {
     request.compute_units = units;
     const Diagnostic refused = refusal(request, machine);
     EXPECT_EQ(refused.code, "plan.compute_units");
-    EXPECT_EQ(refused.hint, "give 8 to 304, or leave them out");
+    EXPECT_EQ(refused.hint, "use 8 to 304, or leave it out");
   }
   request.variant = "pcpy";
   request.compute_units = 32;

@@ -43,21 +43,21 @@ Json describe_machine(const Machine& machine, std::uint32_t ranks) {
 
 Unexpected<Diagnostic> not_asked_for(const std::string& planner, const std::string& what) {
   return fail("planner.program", fmt::format("{} printed a program with {}", planner, what),
-              "start from the program of the request: keep its ranks, machine, buffers and contract, and add to it");
+              "start from the program in the request: keep its ranks, machine, buffers and contract, and add to it");
 }
 
 Status check_answer(const std::string& planner, const Program& program, const Program& specification) {
   if (program.ranks != specification.ranks) return not_asked_for(planner, fmt::format("{} ranks", program.ranks));
-  if (program.machine != specification.machine) return not_asked_for(planner, "another machine");
+  if (program.machine != specification.machine) return not_asked_for(planner, "a different machine");
   const std::vector<Buffer>& given = specification.buffers;
   if (program.buffers.size() < given.size() || !std::equal(given.begin(), given.end(), program.buffers.begin())) {
-    return not_asked_for(planner, "other buffers of the caller");
+    return not_asked_for(planner, "different buffers for the caller");
   }
   const auto added = program.buffers.begin() + static_cast<std::ptrdiff_t>(given.size());
   const bool scratch = std::all_of(added, program.buffers.end(),
                                    [](const Buffer& buffer) { return buffer.role == BufferRole::scratch; });
-  if (!scratch) return not_asked_for(planner, "buffers of its own that are not scratch");
-  if (program.contract != specification.contract) return not_asked_for(planner, "another contract");
+  if (!scratch) return not_asked_for(planner, "its own buffers that are not scratch");
+  if (program.contract != specification.contract) return not_asked_for(planner, "a different contract");
   return {};
 }
 

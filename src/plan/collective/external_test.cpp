@@ -64,9 +64,9 @@ TEST_F(External, TheExampleIsProved) {
 
 TEST_F(External, AnswersToOtherQuestionsAreRefused) {
   EXPECT_THAT(refusal("program['contract']['clauses'].pop()"), testing::HasSubstr("planner.program"));
-  EXPECT_THAT(refusal("program['buffers'].pop()"), testing::HasSubstr("other buffers"));
+  EXPECT_THAT(refusal("program['buffers'].pop()"), testing::HasSubstr("different buffers"));
   EXPECT_THAT(refusal("program['ranks'] = 4"), testing::HasSubstr("4 ranks"));
-  EXPECT_THAT(refusal("program['machine'] = 'h100-8'"), testing::HasSubstr("another machine"));
+  EXPECT_THAT(refusal("program['machine'] = 'h100-8'"), testing::HasSubstr("a different machine"));
   EXPECT_THAT(refusal("program['buffers'].append({'name': 'more', 'rank': 0, 'size': 64, 'role': 'output'})"),
               testing::HasSubstr("not scratch"));
   EXPECT_THAT(refusal("program = [1, 2]"), testing::HasSubstr("program.schema"));

@@ -58,8 +58,8 @@ Result<std::string> library_variant(const CollectiveRequest& asked, const Machin
   if (request.ranks == 0) request.ranks = machine.gpus;
   if (!machine.timing || !machine.timing->library) {
     return fail(About::machine, "plan.library",
-                fmt::format("machine {} does not say what its collective library runs", machine.name),
-                "name a variant, or add the section library to the machine file (machines/README.md)");
+                fmt::format("machine {} does not describe its collective library", machine.name),
+                "choose another variant, or add the section library to the machine file (machines/README.md)");
   }
   const LibraryTiming& library = *machine.timing->library;
   if (request.bytes <= library.direct_bytes && request.ranks == machine.gpus) {

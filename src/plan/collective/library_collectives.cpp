@@ -213,7 +213,7 @@ using Planner = Result<Program> (*)(Schedule& schedule);
 Variant ring_of(Collective collective, Protocol protocol, Planner plan, bool reduces) {
   const char* how = protocol == Protocol::ll      ? "flags in every 8 bytes"
                     : protocol == Protocol::ll128 ? "flags in every 128 bytes"
-                                                  : "counters that tell of plain data";
+                                                  : "counters that announce plain data";
   return {.info = info_of(collective, std::string(ring_variant(protocol)),
                           fmt::format("kernels of the library around all rings, {}; host per rank", how), true),
           .plan = plan,

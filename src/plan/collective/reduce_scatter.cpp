@@ -42,7 +42,7 @@ Result<Program> plan_reduce_scatter(Schedule& schedule, Reducer reduce) {
 Variant reduce_scatter_add() {
   return {.info = {.collective = "reduce-scatter",
                    .variant = "add",
-                   .summary = "copies that add at the owner, chained so that they never meet",
+                   .summary = "copies that add at the owner, chained so that they never collide",
                    .in_place = true,
                    .out_of_place = true},
           .plan = [](Schedule& schedule) { return plan_reduce_scatter(schedule, reduce_by_adding); },

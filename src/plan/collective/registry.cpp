@@ -143,7 +143,8 @@ Result<RuntimeMode> parse_runtime_mode(std::string_view name) {
        {std::pair("raw", raw), {"runtime", runtime}, {"library", library}, {"device", device}}) {
     if (name == known) return mode;
   }
-  return fail("usage.runtime", fmt::format("--runtime {} is not known", name), "give raw, runtime, library or device");
+  return fail("usage.runtime", fmt::format("--runtime {} is not a known value", name),
+              "use raw, runtime, library or device");
 }
 
 const std::vector<VariantInfo>& list_variants() {

@@ -36,40 +36,40 @@ Status check_machine(const Machine& machine) {
 }
 
 std::string possible_ranks(const Machine& machine) {
-  return machine.gpus < 2 ? "use a machine with more GPUs" : fmt::format("give 2 to {} ranks", machine.gpus);
+  return machine.gpus < 2 ? "use a machine with more GPUs" : fmt::format("use 2 to {} ranks", machine.gpus);
 }
 
 Status check_ranks(const CollectiveRequest& request, const Variant& variant, const Machine& machine) {
   if (request.ranks < 2) {
     return fail("plan.ranks",
-                fmt::format("{} among {} rank moves nothing between GPUs", request.collective, request.ranks),
+                fmt::format("{} on {} rank moves nothing between GPUs", request.collective, request.ranks),
                 possible_ranks(machine));
   }
   if (request.ranks > machine.gpus) {
     return fail(
         "plan.ranks",
-        fmt::format("{} ranks asked for, but machine {} has {} GPUs", request.ranks, machine.name, machine.gpus),
+        fmt::format("{} ranks requested, but machine {} has {} GPUs", request.ranks, machine.name, machine.gpus),
         possible_ranks(machine));
   }
   if (request.root.value >= request.ranks) {
     return fail("plan.ranks", fmt::format("root {} is not one of {} ranks", request.root.value, request.ranks),
-                fmt::format("give a root from 0 to {}", request.ranks - 1));
+                fmt::format("use a root from 0 to {}", request.ranks - 1));
   }
   if (!variant.rooted && request.root.value != 0) {
     return fail("plan.ranks",
                 fmt::format("{} has no root, but root {} was given", request.collective, request.root.value),
-                "leave the root out");
+                "drop the root");
   }
   if (variant.paired && (request.peer.value >= request.ranks || request.peer == request.root)) {
     return fail("plan.ranks",
                 fmt::format("{} from rank {} to rank {} of {} ranks", request.collective, request.root.value,
                             request.peer.value, request.ranks),
-                fmt::format("give --root and --peer two different ranks from 0 to {}", request.ranks - 1));
+                fmt::format("use two different ranks from 0 to {} for --root and --peer", request.ranks - 1));
   }
   if (!variant.paired && request.peer != CollectiveRequest{}.peer) {
     return fail("plan.ranks",
                 fmt::format("{} has no peer, but peer {} was given", request.collective, request.peer.value),
-                "leave the peer out");
+                "drop the peer");
   }
   return {};
 }
@@ -99,21 +99,21 @@ Status check_feature(const CollectiveRequest& request, const Variant& variant, c
 Status check_ring(const CollectiveRequest& request, const Variant& variant, const Machine& machine) {
   if (!variant.ring || !ring_order(request.ranks, machine).empty()) return {};
   return fail(About::machine, "plan.link",
-              fmt::format("{} {} goes around a ring, but the links of the first {} GPUs of {} close none",
+              fmt::format("{} {} needs a ring, but the links of the first {} GPUs of {} do not form one",
                           request.collective, request.variant, request.ranks, machine.name),
-              "every GPU needs a link to the next one and the last to the first: on a ring take all its GPUs");
+              "every GPU needs a link to the next one, and the last to the first; on a ring, use all its GPUs");
 }
 
 Status check_size(const CollectiveRequest& request, const Variant& variant, const Machine& machine) {
   if (request.bytes.value == 0) {
-    return fail("plan.size", fmt::format("{} of 0 bytes", request.collective), "give 1 byte or more");
+    return fail("plan.size", fmt::format("{} of 0 bytes", request.collective), "use 1 byte or more");
   }
   const Bytes most = std::min(machine.memory_bytes, kMostBytes);
   if (request.bytes > most) {
     return fail("plan.size",
-                fmt::format("{} of {} does not fit the memory of a GPU of {}: {}", request.collective,
+                fmt::format("{} of {} does not fit in the memory of a GPU of {}: {}", request.collective,
                             format_bytes(request.bytes), machine.name, format_bytes(machine.memory_bytes)),
-                "ask for fewer bytes");
+                "use fewer bytes");
   }
   const Bytes element = size_of(request.dtype);
   if (variant.reduces && request.bytes.value % element.value != 0) {
@@ -128,14 +128,13 @@ Status check_size(const CollectiveRequest& request, const Variant& variant, cons
 Status check_own_block(const CollectiveRequest& request) {
   if (request.own_block || request.collective == "all-to-all") return {};
   return fail(About::strategy, "plan.own_block",
-              fmt::format("{} cannot leave the block of a rank for itself", request.collective),
-              "leaving it to the caller exists for all-to-all only");
+              fmt::format("{} cannot skip the block that a rank sends to itself", request.collective),
+              "only all-to-all can leave that block to the caller");
 }
 
 Status check_triggers(const CollectiveRequest& request) {
   if (request.prelaunch || request.trigger_words == TriggerWords::shared) return {};
-  return fail(About::strategy, "plan.triggers", "trigger words per queue, but nothing is prelaunched",
-              "plan it with prelaunch");
+  return fail(About::strategy, "plan.triggers", "per-queue trigger words, but nothing is prelaunched", "use prelaunch");
 }
 
 Status check_cores(const CollectiveRequest& request, const Variant& variant, const Machine& machine) {
@@ -145,22 +144,22 @@ Status check_cores(const CollectiveRequest& request, const Variant& variant, con
     return fail(
         About::strategy, "plan.compute_units",
         fmt::format("{} {} moves data with DMA engines, not with compute units", request.collective, request.variant),
-        "compute units are for the cores-* variants");
+        "compute units only apply to the cores-* variants");
   }
   if (request.prelaunch) {
     return fail(About::strategy, "plan.prelaunch",
                 fmt::format("{} {} cannot be prelaunched: a kernel would hold its compute units while it waits",
                             request.collective, request.variant),
-                "plan it without prelaunch");
+                "do not prelaunch it");
   }
   const std::uint32_t parts = variant.ring || variant.library ? 1 : request.ranks;
   if (units == 0 || (units >= parts && units <= machine.compute_units)) return {};
   return fail(About::strategy, "plan.compute_units",
-              fmt::format("{} compute units for a kernel of {} part{} on GPUs that have {}", units, parts,
+              fmt::format("{} compute units requested for a kernel of {} part{}, but GPUs have {}", units, parts,
                           parts == 1 ? "" : "s", machine.compute_units),
               parts > machine.compute_units
-                  ? "leave them out: every part then gets one"
-                  : fmt::format("give {} to {}, or leave them out", parts, machine.compute_units));
+                  ? "leave it out: every part then gets one"
+                  : fmt::format("use {} to {}, or leave it out", parts, machine.compute_units));
 }
 
 Status check_library(const CollectiveRequest& request, const Variant& variant, const Machine& machine) {
@@ -194,17 +193,16 @@ Status check_runtime(const CollectiveRequest& request, const Variant& variant) {
                       : request.prelaunch   ? "is prelaunched"
                                             : nullptr;
   if (other == nullptr) return {};
-  return fail(
-      About::strategy, "plan.runtime",
-      fmt::format("{} {} {}: no runtime stands between it and the engines", request.collective, request.variant, other),
-      "plan it raw, or another variant without prelaunch");
+  return fail(About::strategy, "plan.runtime",
+              fmt::format("{} {} {}: there is no runtime between it and the engines", request.collective,
+                          request.variant, other),
+              "use the raw mode, or another variant without prelaunch");
 }
 
 Status check_ways(const CollectiveRequest& request, const Variant& variant) {
   if (request.ways == 0 || variant.takes_ways) return {};
-  return fail(About::strategy, "plan.ways",
-              fmt::format("{} {} does not take ways", request.collective, request.variant),
-              "ways is how many copies share an engine in the b2b variants");
+  return fail(About::strategy, "plan.ways", fmt::format("{} {} has no ways", request.collective, request.variant),
+              "ways sets how many copies share an engine in the b2b variants");
 }
 
 }  // namespace

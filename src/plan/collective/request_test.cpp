@@ -19,7 +19,7 @@ TEST(Request, RankCountsMustFitTheMachine) {
   EXPECT_EQ(refusal({.collective = "all-gather", .bytes = 1_KiB, .ranks = 1}, machine).code, "plan.ranks");
   const Diagnostic many = refusal({.collective = "all-gather", .bytes = 1_KiB, .ranks = 9}, machine);
   EXPECT_EQ(many.code, "plan.ranks");
-  EXPECT_EQ(many.hint, "give 2 to 8 ranks");
+  EXPECT_EQ(many.hint, "use 2 to 8 ranks");
   EXPECT_EQ(plan_for_test({.collective = "all-gather", .bytes = 1_KiB}, machine).ranks, 8u);  // 0 = all GPUs
 }
 

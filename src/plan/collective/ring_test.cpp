@@ -152,7 +152,7 @@ TEST(Ring, ComputeUnitsMayBeFewerThanRanks) {
   request.compute_units = 81;
   const Diagnostic refused = refusal(request, machine);
   EXPECT_EQ(refused.code, "plan.compute_units");
-  EXPECT_EQ(refused.hint, "give 1 to 80, or leave them out");
+  EXPECT_EQ(refused.hint, "use 1 to 80, or leave it out");
 }
 
 TEST(Ring, AMachineWithoutARingAmongTheRanksIsRefused) {
@@ -160,7 +160,7 @@ TEST(Ring, AMachineWithoutARingAmongTheRanksIsRefused) {
   for (const char* variant : {"cores-ring", "add-ring"}) {
     const Diagnostic refused = refusal(around("reduce-scatter", variant, 8), machine);
     EXPECT_EQ(refused.code, "plan.link");
-    EXPECT_THAT(refused.message, testing::HasSubstr("the first 8 GPUs of t3-ring-16 close none"));
+    EXPECT_THAT(refused.message, testing::HasSubstr("the first 8 GPUs of t3-ring-16 do not form one"));
     EXPECT_FALSE(refused.hint.empty());
   }
   plan_for_test(around("reduce-scatter", "add-ring", 16), machine);

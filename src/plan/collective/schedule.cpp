@@ -79,7 +79,7 @@ void Lane::copy_windows(const Region& src, const Region& dst) {
     schedule_->refuse("plan.window",
                       fmt::format("no strided copy has rows of {} bytes, {} and {} bytes apart", src.width.value,
                                   src.pitch.value, dst.pitch.value),
-                      "make rows and their distances multiples of 16 bytes");
+                      "use rows and row distances that are multiples of 16 bytes");
     return;
   }
   const auto window = [](const Region& whole, std::uint64_t row, std::uint64_t rows, Bytes column, Bytes width) {
@@ -321,9 +321,9 @@ void Schedule::push(QueueState& queue, Command&& command) {
   // A full ring could not be told from an empty one.
   if (on_ring && Bytes{queue.ring_dwords * 4} >= machine_->dma.ring_bytes) {
     refuse("plan.ring",
-           fmt::format("the packets of one iteration do not fit a ring of {} (queue {})",
+           fmt::format("the packets of one iteration do not fit in a ring of {} (queue {})",
                        format_bytes(machine_->dma.ring_bytes), builder_.peek().queue(queue.id).name),
-           "ask for fewer bytes, or give the machine a larger dma.ring_bytes or dma.max_copy_bytes");
+           "use fewer bytes, or a machine with a larger dma.ring_bytes or dma.max_copy_bytes");
   }
 }
 
@@ -348,7 +348,7 @@ Schedule::QueueState& Schedule::open(LaneState& lane) {
 std::size_t Schedule::open_dma_queue(RankId rank, EngineId engine) {
   if (const Engine* found = machine_->engine(engine); found == nullptr || !found->present) {
     refuse("plan.engine", fmt::format("machine {} has no DMA engine {}", machine_->name, engine.value),
-           "the machine's affinity table names an engine that is absent: correct the machine file");
+           "the machine's affinity table names a missing engine: correct the machine file");
   }
   EngineUse& use = engines_[{rank, engine}];
   const std::size_t slots = std::max<std::size_t>(machine_->dma.queues_per_engine, 1);
@@ -405,7 +405,7 @@ void Schedule::check_links(RankId rank, const Command& command) {
     if (owner == rank || machine_->linked[rank.value][owner.value]) continue;
     refuse("plan.link",
            fmt::format("GPU {} of {} cannot address the memory of GPU {}", rank.value, machine_->name, owner.value),
-           "cortado bench and plan can take variant pcpy or swap, which go through a third GPU, or a ring; overlap "
+           "for cortado bench and plan, use variant pcpy or swap, which go through a third GPU, or a ring; overlap "
            "needs ranks that are all linked, such as --ranks 2");
   }
 }
@@ -429,7 +429,7 @@ void Schedule::check_memory() {
          fmt::format("{} {} of {} needs {} of memory on GPU {}; {} has {} per GPU", request_.collective,
                      request_.variant, format_bytes(request_.bytes), format_bytes(Bytes{*most}), most - need.begin(),
                      machine_->name, format_bytes(machine_->memory_bytes)),
-         "ask for fewer bytes");
+         "use fewer bytes");
 }
 
 }  // namespace cortado::plan

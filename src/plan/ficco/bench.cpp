@@ -98,7 +98,7 @@ Result<FiccoPlan> Bench::finish(Contract contract, std::uint32_t steps) {
                 fmt::format("{} of {} needs {} of memory on a GPU, {} of it staging; {} has {} per GPU", name_of(way_),
                             to_string(request_.gemm), format_bytes(plan.footprint), format_bytes(plan.staging),
                             machine_.name, format_bytes(machine_.memory_bytes)),
-                "multiply fewer rows, or take another schedule: fused ones hold pieces, not whole matrices");
+                "use fewer rows, or another schedule: fused ones hold pieces, not whole matrices");
   }
   CORTADO_ASSIGN_OR_RETURN(plan.program, schedule_.finish(std::move(contract)));
   const bool product_first = request_.dependence == Dependence::product_first;

@@ -33,11 +33,11 @@ Result<FiccoSchedule> with_chunks(FiccoSchedule schedule, std::string_view chunk
   const auto [read_to, error] = std::from_chars(chunks.data(), end, schedule.chunks);
   if (error != std::errc() || read_to != end || schedule.chunks == 0) {
     return fail("ficco.schedule", fmt::format("'{}' is not a number of chunks", chunks),
-                "give 1 or more behind the name: hetero-fused-1d/16");
+                "put 1 or more after the name: hetero-fused-1d/16");
   }
   if (schedule.grain == Grain::whole || schedule.grain == Grain::shards) {
-    return fail("ficco.schedule", fmt::format("{} is not cut into chunks", name_of(schedule)),
-                fmt::format("leave /{} out", chunks));
+    return fail("ficco.schedule", fmt::format("{} is not split into chunks", name_of(schedule)),
+                fmt::format("drop /{}", chunks));
   }
   return schedule;
 }
@@ -88,21 +88,23 @@ std::vector<FiccoScheduleInfo> list_schedules() {
   using enum CommShape;
   return {
       info({.grain = Grain::whole}, "the whole collective, then one GEMM"),
-      info({.grain = Grain::shards}, "own shard first, then the shard of one peer a step"),
-      info(chunked(true, true, rows_1d), "a step: some rows of every rank, one GEMM", true),
-      info(chunked(false, true, rows_1d), "own rows first; a step: some rows of every other rank, one GEMM", true),
-      info(chunked(false, false, rows_1d), "own rows first; a step: some rows of every other rank, a GEMM each", true),
-      info(chunked(true, true, panels_2d), "a step: some columns of all rows, one GEMM that adds up", true),
-      info(chunked(true, false, rows_1d), "a step: some rows of every rank, a GEMM each"),
-      info(chunked(true, false, panels_2d), "a step: some columns of all rows, a GEMM each that adds up"),
-      info(chunked(false, true, panels_2d), "own rows first; a step: some columns of all others, one GEMM"),
-      info(chunked(false, false, panels_2d), "own rows first; a step: some columns of all others, a GEMM each"),
+      info({.grain = Grain::shards}, "own shard first, then the shard of one peer per step"),
+      info(chunked(true, true, rows_1d), "each step: some rows of every rank, one GEMM", true),
+      info(chunked(false, true, rows_1d), "own rows first; each step: some rows of every other rank, one GEMM", true),
+      info(chunked(false, false, rows_1d),
+           "own rows first; each step: some rows of every other rank, one GEMM per rank", true),
+      info(chunked(true, true, panels_2d), "each step: some columns of all rows, one accumulating GEMM", true),
+      info(chunked(true, false, rows_1d), "each step: some rows of every rank, one GEMM per rank"),
+      info(chunked(true, false, panels_2d), "each step: some columns of all rows, one accumulating GEMM per rank"),
+      info(chunked(false, true, panels_2d), "own rows first; each step: some columns of all others, one GEMM"),
+      info(chunked(false, false, panels_2d),
+           "own rows first; each step: some columns of all others, one GEMM per rank"),
   };
 }
 
 std::vector<FiccoScheduleInfo> list_tile_schedules() {
-  return {info({.grain = Grain::tiles}, "one GEMM, whose tiles wait for chunks or release them"),
-          info({.grain = Grain::waves}, "one GEMM, which releases what some waves of its tiles have written")};
+  return {info({.grain = Grain::tiles}, "one GEMM whose tiles wait for chunks or release them"),
+          info({.grain = Grain::waves}, "one GEMM that releases what some waves of its tiles have written")};
 }
 
 Result<FiccoSchedule> find_schedule(std::string_view name) {
@@ -118,8 +120,7 @@ Result<FiccoSchedule> find_schedule(std::string_view name) {
     }
   }
   if (name == kIdealSchedule) {
-    return fail("ficco.schedule", "ideal is the bound of perfect overlap: no program reaches it",
-                suggestion(name, known));
+    return fail("ficco.schedule", "ideal is the bound of perfect overlap: it has no program", suggestion(name, known));
   }
   return fail("ficco.schedule", fmt::format("unknown schedule '{}'", name), suggestion(name, known));
 }

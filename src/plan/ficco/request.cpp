@@ -15,15 +15,15 @@ namespace {
 Status check_ficco_ranks(std::uint32_t ranks, const Machine& machine) {
   if (ranks >= 2 && ranks <= machine.gpus) return {};
   return fail("ficco.ranks",
-              fmt::format("{} ranks asked for on {}, which has {} GPUs", ranks, machine.name, machine.gpus),
-              machine.gpus < 2 ? "use a machine with more GPUs" : fmt::format("give 2 to {} ranks", machine.gpus));
+              fmt::format("{} ranks requested on {}, which has {} GPUs", ranks, machine.name, machine.gpus),
+              machine.gpus < 2 ? "use a machine with more GPUs" : fmt::format("use 2 to {} ranks", machine.gpus));
 }
 
 Status check_tokens(const DependentRequest& request) {
   if (request.tokens.empty()) return {};
   if (request.collective != "all-to-all") {
-    return fail("ficco.tokens", fmt::format("rows from rank to rank were given for {}", request.collective),
-                "leave them out: its rows are divided as evenly as can be");
+    return fail("ficco.tokens", fmt::format("a token table was given for {}", request.collective),
+                "drop it: the rows are divided as evenly as possible");
   }
   std::uint64_t sum = 0;
   bool square = request.tokens.size() == request.ranks;
@@ -32,12 +32,12 @@ Status check_tokens(const DependentRequest& request) {
     for (const std::uint64_t tokens : row) sum += tokens;
   }
   if (!square) {
-    return fail("ficco.tokens", fmt::format("rows from rank to rank are not {0} x {0} numbers", request.ranks),
-                "give for every sender the rows for every receiver, its own included");
+    return fail("ficco.tokens", fmt::format("the token table does not hold {0} x {0} numbers", request.ranks),
+                "list, for every sender, the rows for every receiver, including itself");
   }
   if (sum != request.gemm.m) {
-    return fail("ficco.tokens", fmt::format("ranks send {} rows in all, but m is {}", sum, request.gemm.m),
-                fmt::format("m is the number of rows of all ranks together: give {}", sum));
+    return fail("ficco.tokens", fmt::format("the ranks send {} rows in total, but m is {}", sum, request.gemm.m),
+                fmt::format("m is the number of rows over all ranks: use {}", sum));
   }
   return {};
 }
@@ -84,9 +84,9 @@ Status check_chunks(const DependentRequest& request, const FiccoSchedule& schedu
     if (schedule.chunks <= most) return {};
     return fail(
         About::strategy, "ficco.chunks",
-        fmt::format("{} chunks, but no rank gives another one more than {} row{}", schedule.chunks, most,
+        fmt::format("{} chunks, but no rank sends another more than {} row{}", schedule.chunks, most,
                     most == 1 ? "" : "s"),
-        most == 1 ? "take a 2d schedule or serial-dma: one row is not cut" : fmt::format("give 1 to {} chunks", most));
+        most == 1 ? "use a 2d schedule or serial-dma: a row is not split" : fmt::format("use 1 to {} chunks", most));
   }
   const std::uint64_t columns = travelling_columns(request);
   const Bytes element = size_of(request.gemm.dtype);
@@ -96,12 +96,13 @@ Status check_chunks(const DependentRequest& request, const FiccoSchedule& schedu
         About::strategy, "ficco.panels",
         fmt::format("rows of {} bytes; the strided copies of {} need multiples of {}", (element * columns).value,
                     machine.name, machine.dma.window_alignment.value),
-        fmt::format("take a 1d schedule, or pad {}", request.dependence == Dependence::product_first ? "n" : "k"));
+        fmt::format("use a 1d schedule, or pad {}", request.dependence == Dependence::product_first ? "n" : "k"));
   }
   if (schedule.chunks <= most) return {};
   return fail(About::strategy, "ficco.chunks",
-              fmt::format("{} panels of {} columns, which are cut at multiples of {}", schedule.chunks, columns, unit),
-              fmt::format("give 1 to {} chunks", most));
+              fmt::format("{} panels of {} columns, which can only be split at multiples of {}", schedule.chunks,
+                          columns, unit),
+              fmt::format("use 1 to {} chunks", most));
 }
 
 /// That engines can carry pieces in this way.
@@ -110,37 +111,37 @@ Status check_exchange(const DependentRequest& request, const FiccoSchedule& sche
   const std::string name = name_of(schedule.exchange);
   if (schedule.means == CollectiveMeans::cores) {
     return fail(About::strategy, "ficco.exchange",
-                fmt::format("{} is a way of DMA engines, but compute units move the bytes", name),
-                "leave the exchange out, or let engines move the bytes");
+                fmt::format("{} is an exchange for DMA engines, but compute units move the bytes", name),
+                "drop the exchange, or let DMA engines move the bytes");
   }
   if (schedule.exchange != ExchangeVariant::bcst) return {};
   if (request.collective != "all-gather") {
     return fail(About::strategy, "ficco.exchange",
-                fmt::format("bcst gives two peers the same; {} does not", request.collective),
-                "take b2b, pcpy or auto");
+                fmt::format("bcst sends the same bytes to two peers; {} does not", request.collective),
+                "use b2b, pcpy or auto");
   }
   if (has_panels(schedule)) {
-    return fail(About::strategy, "ficco.exchange", "bcst has no strided packets: panels of columns have gaps",
-                "take a 1d schedule, or b2b, pcpy or auto");
+    return fail(About::strategy, "ficco.exchange", "bcst has no strided packets, but panels of columns have gaps",
+                "use a 1d schedule, or b2b, pcpy or auto");
   }
   if (machine.features.broadcast) return {};
   return fail(About::strategy, "ficco.exchange", fmt::format("machine {} has no broadcast packets", machine.name),
-              "take b2b, pcpy or auto");
+              "use b2b, pcpy or auto");
 }
 
 Status check_tiles(const DependentRequest& request, const FiccoSchedule& schedule, const Machine& machine) {
   const bool product_first = request.dependence == Dependence::product_first;
   if (schedule.grain == Grain::waves && !product_first) {
-    return fail(About::strategy, "ficco.schedule", "waves release what a GEMM writes; here the collective comes first",
-                "take tiles");
+    return fail(About::strategy, "ficco.schedule",
+                "waves release what a GEMM writes, but here the collective comes first", "use tiles");
   }
   if (schedule.means == CollectiveMeans::stores && !(has_tiles(schedule.grain) && product_first)) {
-    return fail(About::strategy, "ficco.schedule", "stores to peers are for tiles of a GEMM that comes first",
+    return fail(About::strategy, "ficco.schedule", "stores to peers only work for tiles of a GEMM that comes first",
                 "let engines or compute units copy");
   }
   if (schedule.units >= machine.compute_units) {
     return fail(About::strategy, "ficco.schedule",
-                fmt::format("{} compute units that copy, of {}", schedule.units, machine.compute_units),
+                fmt::format("{} of {} compute units copy", schedule.units, machine.compute_units),
                 "leave some for the GEMM");
   }
   return {};
@@ -176,8 +177,8 @@ Result<CheckedDependence> check_dependent(const DependentRequest& request, const
   }
   CORTADO_RETURN_IF_ERROR(check_ficco_ranks(checked.request.ranks, machine));
   if (request.gemm.accumulate) {
-    return fail("ficco.accumulate", "a GEMM that adds to what is there has no contract: replays would add up",
-                "leave accumulate out");
+    return fail("ficco.accumulate", "a GEMM that accumulates has no contract: repeated runs would add up",
+                "drop accumulate");
   }
   // No rank needs all rows of A at once; what it needs is looked at when all buffers are known.
   GemmShape share = request.gemm;
@@ -185,7 +186,7 @@ Result<CheckedDependence> check_dependent(const DependentRequest& request, const
   CORTADO_RETURN_IF_ERROR(check_dimensions(request.gemm, checked.request.ranks));
   if (Status fits = check_gemm(share, machine); !fits) {
     if (fits.error().about == About::machine) {
-      fits.error().message += fmt::format("; it is what a rank multiplies of {}", to_string(request.gemm));
+      fits.error().message += fmt::format("; this is the part of {} that one rank multiplies", to_string(request.gemm));
     }
     return fail(std::move(fits).error());
   }

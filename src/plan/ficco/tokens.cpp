@@ -67,18 +67,18 @@ Result<TokenTable> parse_tokens(std::string_view text, const std::string& file) 
       const auto rows = parse_number(cell, kMostRows);
       if (!rows) {
         return fail_in(file, line, fmt::format("'{}' is not a number of rows", cell),
-                       "give whole numbers from 0 on, separated by commas");
+                       "use whole numbers from 0 up, separated by commas");
       }
       row.push_back(*rows);
     }
   }
   if (table.empty()) {
-    return fail_in(file, 0, "no numbers", "give a line for every sender, with a number for every receiver");
+    return fail_in(file, 0, "the table has no numbers", "use one line per sender, with one number per receiver");
   }
   for (std::size_t i = 0; i < table.size(); ++i) {
     if (table[i].size() == table.size()) continue;
     return fail_in(file, lines[i], fmt::format("{} numbers in a table of {} lines", table[i].size(), table.size()),
-                   "give a line for every sender, with a number for every receiver, its own included");
+                   "use one line per sender, with one number per receiver, including itself");
   }
   return table;
 }
@@ -93,16 +93,17 @@ Result<TokenTable> tokens_by_shares(std::string_view shares, std::uint64_t rows)
     const std::size_t end = std::min(shares.find(':', start), shares.size());
     const auto share = parse_number(shares.substr(start, end - start), kMostShare);
     if (!share || until.size() > kMostShares) {
-      return fail("ficco.tokens", fmt::format("'{}' is no list of shares", shares),
-                  "give one for every receiver, for example 3:1:1:1, or a file");
+      return fail("ficco.tokens", fmt::format("'{}' is not a list of shares", shares),
+                  "use one share per receiver, for example 3:1:1:1, or a file");
     }
     until.push_back(until.back() + *share);
     start = end + 1;
   }
   if (until.back() == 0) {
-    return fail("ficco.tokens", "no receiver has a share of the rows", "give at least one that is not 0");
+    return fail("ficco.tokens", "no receiver has a share of the rows", "use at least one that is not 0");
   }
-  if (rows > kMostRows) return fail("ficco.tokens", fmt::format("{} rows to divide", rows), "give fewer rows");
+  if (rows > kMostRows)
+    return fail("ficco.tokens", fmt::format("{} rows are too many to divide", rows), "use fewer rows");
   const auto ranks = static_cast<std::uint32_t>(until.size() - 1);
   TokenTable table(ranks);
   for (std::uint32_t from = 0; from < ranks; ++from) {

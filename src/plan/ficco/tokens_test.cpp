@@ -25,7 +25,7 @@ TEST(Tokens, WrongTablesAreRefusedWithTheirLine) {
   const auto wrong = [](std::string_view text) { return error_of(parse_tokens(text, "t.csv")); };
   EXPECT_EQ(
       wrong("1,2\n\n3,x\n"),
-      "ficco.tokens: t.csv:3: 'x' is not a number of rows (hint: give whole numbers from 0 on, separated by commas)");
+      "ficco.tokens: t.csv:3: 'x' is not a number of rows (hint: use whole numbers from 0 up, separated by commas)");
   EXPECT_THAT(wrong("1,-2\n3,4\n"), testing::HasSubstr("t.csv:1: '-2' is not a number"));
   EXPECT_THAT(wrong("1,2.5\n3,4\n"), testing::HasSubstr("t.csv:1: '2.5' is not a number"));
   EXPECT_THAT(wrong("1,2\n3,\n"), testing::HasSubstr("t.csv:2: '' is not a number"));
@@ -53,7 +53,7 @@ TEST(Tokens, SharesDivideTheRowsOfEverySender) {
 
 TEST(Tokens, WrongSharesAreRefused) {
   for (const char* shares : {"3:", ":3", "1::1", "1:9999999999", "1:a", "1:-1"}) {
-    EXPECT_THAT(error_of(tokens_by_shares(shares, 8)), testing::HasSubstr("is no list of shares")) << shares;
+    EXPECT_THAT(error_of(tokens_by_shares(shares, 8)), testing::HasSubstr("is not a list of shares")) << shares;
   }
   EXPECT_THAT(error_of(tokens_by_shares("0:0", 8)), testing::HasSubstr("no receiver has a share"));
 }

@@ -328,7 +328,7 @@ double over(double time, double other) {
 
 Result<ScheduleFeatures> schedule_features(const DependentRequest& request, const Machine& machine) {
   const std::uint32_t ranks = request.ranks == 0 ? machine.gpus : request.ranks;
-  if (ranks < 2) return fail("ficco.ranks", "one rank has nobody to exchange rows with", "ask for two ranks or more");
+  if (ranks < 2) return fail("ficco.ranks", "a single rank has nobody to exchange rows with", "use two ranks or more");
   GemmShape shape = request.gemm;
   if (request.collective == "all-to-all") shape.m = (shape.m + ranks - 1) / ranks;
   CORTADO_RETURN_IF_ERROR(check_gemm(shape, machine));

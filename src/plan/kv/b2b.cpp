@@ -67,13 +67,13 @@ Result<Program> plan_back_to_back(const KvRequest& request, const Machine& machi
     return fail("kv.engines",
                 fmt::format("{} engines for {} list{} of blocks", request.engines, request.fragments,
                             request.fragments == 1 ? "" : "s"),
-                "an engine walks whole lists, of which there is one for every fragment of a block");
+                "each engine walks whole lists, and there is one list per fragment of a block");
   }
   Workbench bench(form.name, request, machine);
   for (const KvDirection direction : bench.directions()) {
     const std::vector<EngineId> engines = bench.engines(request.engines, direction);
     if (engines.size() < request.engines) {
-      return fail("kv.engines", fmt::format("{} engines asked for", request.engines),
+      return fail("kv.engines", fmt::format("{} engines requested", request.engines),
                   fmt::format("a GPU of {} has {}", machine.name, engines.size()));
     }
     for (std::uint32_t r = 0; r < request.ranks; ++r) add_rank(bench, RankId{r}, direction, engines, form);
@@ -93,7 +93,7 @@ Result<Program> plan_b2b_prelaunch(const KvRequest& request, const Machine& mach
 
 Result<Program> plan_b2b_list(const KvRequest& request, const Machine& machine) {
   if (!machine.features.indirect) {
-    return fail("kv.feature", fmt::format("engines of {} walk no lists", machine.name),
+    return fail("kv.feature", fmt::format("engines of {} do not walk lists", machine.name),
                 "use b2b, or a machine with [indirect] (mi300x-8+codesign)");
   }
   return plan_back_to_back(request, machine, {.name = "b2b-list", .lists = true});
@@ -101,7 +101,7 @@ Result<Program> plan_b2b_list(const KvRequest& request, const Machine& machine) 
 
 Result<Program> plan_b2b_device(const KvRequest& request, const Machine& machine) {
   if (!machine.features.device_initiated) {
-    return fail("kv.feature", fmt::format("kernels of {} ring no doorbells", machine.name),
+    return fail("kv.feature", fmt::format("kernels of {} do not ring doorbells", machine.name),
                 "use b2b, or a machine with [device_initiated] (mi300x-8+codesign)");
   }
   return plan_back_to_back(request, machine, {.name = "b2b-device", .rung = true});

@@ -9,11 +9,11 @@ namespace cortado::plan::kv {
 Result<Program> plan_b2b_layers(const KvRequest& request, const Machine& machine) {
   CORTADO_RETURN_IF_ERROR(check_kv_request(request, machine));
   if (request.direction != KvDirection::fetch) {
-    return fail("kv.layers", "nobody waits for layers that are stored", "use b2b");
+    return fail("kv.layers", "nothing waits for individual layers when storing", "use b2b");
   }
   if (request.layers == 1 || request.fragments % request.layers != 0) {
-    return fail("kv.layers", "a block that is one fragment of all layers has no layer to release",
-                "use another layout than cross-layer");
+    return fail("kv.layers", "a block that holds all layers in one fragment has no layers to release",
+                "use a layout other than cross-layer");
   }
   Workbench bench("b2b-layers", request, machine);
   ProgramBuilder& builder = bench.builder();

@@ -12,7 +12,7 @@ Result<Program> plan_bcst(const KvRequest& request, const Machine& machine) {
     return fail("kv.replicated", "no two GPUs hold the same bytes", "use b2b, or more GPUs than there are KV heads");
   }
   if (!machine.features.broadcast) {
-    return fail("kv.broadcast", fmt::format("engines of {} have no broadcast", machine.name), "use b2b");
+    return fail("kv.broadcast", fmt::format("engines of {} do not broadcast", machine.name), "use b2b");
   }
   if (request.fragment.value % machine.dma.broadcast_alignment.value != 0) {
     return fail("kv.broadcast", fmt::format("fragments of {} bytes are not aligned", request.fragment.value),

@@ -24,7 +24,7 @@ Result<Program> plan_kernel(const KvRequest& request, const Machine& machine) {
     units = machine.timing && machine.timing->host_link ? machine.timing->host_link->units : kUsualUnits;
   }
   if (units > machine.compute_units) {
-    return fail("kv.units", fmt::format("{} compute units asked for", units),
+    return fail("kv.units", fmt::format("{} compute units requested", units),
                 fmt::format("a GPU of {} has {}", machine.name, machine.compute_units));
   }
   const std::size_t parts = std::min<std::size_t>(units, bench.fragments().size());

@@ -12,7 +12,7 @@ Result<Program> plan_mcast(const KvRequest& request, const Machine& machine) {
     return fail("kv.replicated", "no two GPUs hold the same bytes", "use b2b, or more GPUs than there are KV heads");
   }
   if (!machine.features.multicast) {
-    return fail("kv.feature", fmt::format("engines of {} have no multicast", machine.name),
+    return fail("kv.feature", fmt::format("engines of {} do not multicast", machine.name),
                 "use bcst, or a machine with [multicast] (mi300x-8+codesign)");
   }
   Workbench bench("mcast", request, machine);

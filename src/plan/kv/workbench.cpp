@@ -129,7 +129,7 @@ Result<Program> Workbench::finish() && {
   for (const Queue& queue : builder_.peek().queues) {
     if (queue.kind != QueueKind::dma || ring_bytes_of(queue, machine_) < machine_.dma.ring_bytes.value) continue;
     return fail("kv.ring",
-                fmt::format("{} packets of queue {} do not fit the ring of {}", queue.commands.size(), queue.name,
+                fmt::format("{} packets of queue {} do not fit in the ring of {}", queue.commands.size(), queue.name,
                             format_bytes(machine_.dma.ring_bytes)),
                 "move fewer blocks at a time, or use more engines");
   }

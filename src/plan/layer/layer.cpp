@@ -31,24 +31,24 @@ Result<PassRequest> check_pass(PassRequest request, const Machine& machine) {
   for (const auto& [what, number] : divided) {
     if (divides(request.ranks, number)) continue;
     return fail("layer.shape", fmt::format("{} {} cannot be divided among {} ranks", number, what, request.ranks),
-                fmt::format("take a number of ranks that divides {}", number));
+                fmt::format("use a number of ranks that divides {}", number));
   }
   if (!divides(shape.kv_heads, shape.heads) || shape.head_dim == 0 || shape.head_dim % 2 != 0 || shape.hidden == 0 ||
       shape.theta == 0) {
     return fail("layer.shape",
                 fmt::format("{} heads of {} columns share {} KV heads", shape.heads, shape.head_dim, shape.kv_heads),
-                "KV heads divide heads, heads have an even number of columns");
+                "KV heads must divide heads, and heads must have an even number of columns");
   }
   if (shape.experts > 0 && (shape.top_k == 0 || shape.top_k > shape.experts || shape.intermediate == 0)) {
     return fail("layer.shape",
                 fmt::format("{} of {} experts with {} columns", shape.top_k, shape.experts, shape.intermediate),
-                "a token visits at least one expert and at most all");
+                "a token must visit at least one expert, and at most all of them");
   }
   if (!divides(request.sequences, request.rows) || request.capacity == 0) {
     return fail("layer.shape",
                 fmt::format("{} rows of {} sequences with room for {} tokens", request.rows, request.sequences,
                             request.capacity),
-                "every sequence has the same number of rows, at least one, and a cache");
+                "every sequence needs the same number of rows, at least one, and a cache");
   }
   return request;
 }

@@ -16,7 +16,7 @@ Result<OverlapWay> reserved_way(const Question& question, std::uint32_t cus, boo
   if (cus >= question.units()) {
     return fail("c3.compute_units",
                 fmt::format("{} of {} compute units leave none for the GEMM", cus, question.units()),
-                fmt::format("give fewer than {}", question.units()));
+                fmt::format("use fewer than {}", question.units()));
   }
   CORTADO_ASSIGN_OR_RETURN(const TimedCollectives collectives, fastest_on_cores(question, cus));
   return OverlapWay{.order = LaunchOrder::collective_first,
@@ -37,7 +37,7 @@ Result<OverlapWay> with_variant(OverlapWay way, const Question& question, const 
     return fail("overlap.strategy",
                 fmt::format("{} runs on {}, {} moves data with {}", knobs.variant, on_cores ? "CUs" : "DMA engines",
                             family, on_cores ? "DMA engines" : "CUs"),
-                fmt::format("cortado list variants has those of {}", first.collective));
+                fmt::format("see cortado list variants for those of {}", first.collective));
   }
   if (on_cores) {
     for (CollectiveRequest& collective : way.collectives) collective.variant = knobs.variant;
@@ -66,9 +66,9 @@ Result<OverlapWay> decide(const WayStrategy& strategy, const OverlapQuestion& as
   const std::uint32_t of_collective = way.on_cores() ? way.collective().compute_units : 0;
   if (strategy.name.ends_with("-rp") && way.gemm_units + of_collective > question.units()) {
     return fail("c3.compute_units",
-                fmt::format("{} divides {} compute units, and {} + {} are asked for", strategy.name, question.units(),
+                fmt::format("{} splits {} compute units, but {} + {} are requested", strategy.name, question.units(),
                             way.gemm_units, of_collective),
-                "give --cus-gemm and --cus-comm that add up to no more, or one of them only");
+                "use --cus-gemm and --cus-comm that add up to no more, or only one of them");
   }
   return way;
 }

@@ -56,7 +56,7 @@ Strategy external_strategy(std::string_view name) {
   const std::string planner(name.substr(kPlannerPrefix.size()));
   return {.name = std::string(name),
           .family = "planner",
-          .summary = fmt::format("what {} plans", planner),
+          .summary = fmt::format("planned by {}", planner),
           .applies = [](const OverlapProblem&, const Machine&) { return Status{}; },
           .plan = [planner](const OverlapQuestion& question) { return plan_external(planner, question); }};
 }

@@ -15,11 +15,11 @@ struct Texts {
 };
 
 constexpr Texts kTexts[] = {
-    {"shard-p2p", "nowhere on a mesh; rings, where there is one link to use at a time",
-     "meshes: one link of many is busy"},
+    {"shard-p2p", "never on a mesh; on rings, where only one link is usable at a time",
+     "meshes: only one of many links is busy"},
     {"uniform-fused-1d", "middle sizes: one GEMM per step, all links busy", "few rows: its pieces leave CUs idle"},
-    {"hetero-fused-1d", "many rows and a deep k: own rows hide the first step", "small GEMMs: one kernel more"},
-    {"hetero-unfused-1d", "very many rows: nothing is gathered or scattered", "all else: its pieces are small"},
+    {"hetero-fused-1d", "many rows and a deep k: own rows hide the first step", "small GEMMs: one more kernel"},
+    {"hetero-unfused-1d", "very many rows: nothing is gathered or scattered", "otherwise: its pieces are small"},
     {"uniform-fused-2d", "few rows and a deep k: pieces keep all rows", "a shallow k: every step reads C again"},
     {"uniform-unfused-1d", "rarely: pieces land in place", "its pieces are small"},
     {"uniform-unfused-2d", "rarely", "its pieces are small and read C again"},
@@ -34,15 +34,15 @@ Status can_exchange_pieces(const OverlapProblem& problem, const Machine& machine
       check_relation(problem, name, {Relation::gemm_needs_collective, Relation::collective_needs_gemm}));
   const Collective collective = problem.collective().collective;
   if (problem.relation == Relation::collective_needs_gemm && collective == "all-gather") {
-    return fail("overlap.collective", fmt::format("{} does not gather the results of GEMMs", name),
-                "it is for reduce-scatter, all-reduce and all-to-all behind a GEMM");
+    return fail("overlap.collective", fmt::format("{} cannot gather the results of GEMMs", name),
+                "it works for reduce-scatter, all-reduce and all-to-all after a GEMM");
   }
   const std::uint32_t ranks = problem.ranks == 0 ? machine.gpus : std::min(problem.ranks, machine.gpus);
   for (std::uint32_t from = 0; from < ranks; ++from) {
     for (std::uint32_t to = 0; to < ranks; ++to) {
       if (from == to || machine.linked[from][to]) continue;
       return fail("overlap.machine", fmt::format("GPUs {} and {} of {} are not linked", from, to, machine.name),
-                  "pieces are exchanged between all ranks at once");
+                  "pieces are exchanged between all ranks at once, so all of them must be linked");
     }
   }
   return {};
@@ -115,7 +115,7 @@ std::vector<Strategy> ficco_strategies() {
        .family = "FiCCO",
        .summary = "the FiCCO schedule and number of chunks that a search predicts to be fastest",
        .wins = "large GEMMs that depend on large collectives",
-       .loses = "small ones: pieces of a GEMM are less efficient than the whole",
+       .loses = "small ones: the pieces of a GEMM are less efficient than the whole",
        .applies = [](const OverlapProblem& problem,
                      const Machine& machine) { return can_exchange_pieces(problem, machine, "ficco"); },
        .plan = plan_by_search}};

@@ -17,12 +17,12 @@ std::vector<Collective> collectives_of(Relation relation) {
 
 Status check_counts(const OverlapProblem& problem) {
   if (problem.gemms.empty() || problem.collectives.empty()) {
-    return fail("overlap.problem", "a GEMM and a collective are needed to overlap", "give --gemm and a collective");
+    return fail("overlap.problem", "overlap needs a GEMM and a collective", "pass --gemm and a collective");
   }
   if (problem.relation == Relation::independent) return {};
   if (problem.gemms.size() > 1 || problem.collectives.size() > 1) {
-    return fail("overlap.problem", "a dependent problem has one GEMM and one collective",
-                "several GEMMs and collectives can only be independent of each other");
+    return fail("overlap.problem", "a dependent problem has exactly one GEMM and one collective",
+                "pass --independent to use several GEMMs or collectives");
   }
   const std::vector<Collective> known = collectives_of(problem.relation);
   const Collective collective = problem.collective().collective;
@@ -56,14 +56,14 @@ Status check_tokens(const OverlapProblem& problem) {
   if (problem.collective().collective != "all-to-all") {
     return fail("ficco.tokens",
                 fmt::format("{} sends the same number of rows everywhere", problem.collective().collective),
-                "leave --tokens out, or use all-to-all");
+                "drop --tokens, or use all-to-all");
   }
   const std::uint64_t mean = (rows_of(problem.tokens) + problem.ranks - 1) / problem.ranks;
   if (mean == problem.gemm().m) return {};
   return fail("ficco.tokens",
               fmt::format("the table has {} rows for {} ranks, {} per GPU on average, but the GEMM has {}",
                           rows_of(problem.tokens), problem.ranks, mean, problem.gemm().m),
-              fmt::format("give --gemm {}x{}x{}", mean, problem.gemm().n, problem.gemm().k));
+              fmt::format("use --gemm {}x{}x{}", mean, problem.gemm().n, problem.gemm().k));
 }
 
 }  // namespace
@@ -86,8 +86,8 @@ Result<OverlapProblem> check_problem(const OverlapProblem& problem, const Machin
   if (checked.ranks == 0) checked.ranks = machine.gpus;
   if (checked.ranks < 2 || checked.ranks > machine.gpus) {
     return fail("overlap.ranks",
-                fmt::format("{} ranks on the {} GPUs of {}", checked.ranks, machine.gpus, machine.name),
-                machine.gpus < 2 ? "use a machine with more GPUs" : fmt::format("give 2 to {} ranks", machine.gpus));
+                fmt::format("{} ranks requested on the {} GPUs of {}", checked.ranks, machine.gpus, machine.name),
+                machine.gpus < 2 ? "use a machine with more GPUs" : fmt::format("use 2 to {} ranks", machine.gpus));
   }
   for (const GemmShape& gemm : checked.gemms) CORTADO_RETURN_IF_ERROR(check_gemm(gemm, machine));
   CORTADO_RETURN_IF_ERROR(check_tokens(checked));

@@ -9,7 +9,7 @@ namespace {
 Result<PlannedOverlap> plan_serial(const OverlapQuestion& question) {
   if (question.problem.relation != Relation::independent) {
     return fail("overlap.program", "serial is two programs here, the GEMM and the library's collective",
-                "serial-dma is one program; cortado plan makes the collective alone");
+                "serial-dma is one program; cortado plan plans the collective alone");
   }
   auto way = choose_way("serial", question.problem, question.machine, question.costs.model);
   if (!way && way.error().code == "c3.variant") {  // no library does it on compute units
@@ -45,8 +45,8 @@ Status always(const OverlapProblem&, const Machine&) {
 
 Status can_be_one_program(const OverlapProblem& problem, const Machine&) {
   if (problem.relation != Relation::collective_needs_gemm || problem.collective().collective != "all-gather") return {};
-  return fail("overlap.collective", "serial-dma does not gather the results of GEMMs",
-              "it is for reduce-scatter, all-reduce and all-to-all behind a GEMM");
+  return fail("overlap.collective", "serial-dma cannot gather the results of GEMMs",
+              "it works for reduce-scatter, all-reduce and all-to-all after a GEMM");
 }
 
 }  // namespace
@@ -55,15 +55,15 @@ std::vector<Strategy> serial_strategies() {
   return {{.name = "serial",
            .family = "serial",
            .summary = "GEMM and library collective on compute units, one after the other",
-           .wins = "one of the two is too short to be worth sharing the GPU for",
+           .wins = "one of the two is too short to be worth sharing the GPU",
            .loses = "nearly always: nothing overlaps",
            .applies = always,
            .plan = plan_serial},
           {.name = "serial-dma",
            .family = "serial",
-           .summary = "the same with the collective as plain copies on DMA engines",
-           .wins = "against serial, large collectives that DMA engines do faster than a library",
-           .loses = "small collectives, and wherever something can overlap",
+           .summary = "like serial, with the collective as plain copies on DMA engines",
+           .wins = "large collectives that DMA engines do faster than a library",
+           .loses = "small collectives, and wherever anything can overlap",
            .applies = can_be_one_program,
            .plan = plan_serial_dma}};
 }

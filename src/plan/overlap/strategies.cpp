@@ -19,10 +19,10 @@ bool is_cut(const Strategy& strategy) {
 }
 
 Unexpected<Diagnostic> no_such_knob(const Strategy& strategy, std::string_view knob) {
-  return fail("overlap.strategy", fmt::format("{} cannot be asked for with '/{}'", strategy.name, knob),
-              "a number of chunks follows a FiCCO schedule or tiles (hetero-fused-1d/8, tiles-rs/2, tiles-rs/2-stores, "
-              "tiles-ag/2-cores), a number of CUs c3-sp and c3-sp-rp "
-              "(c3-sp/32), a variant of the collective c3* and conccl* (conccl/bcst-prelaunch)");
+  return fail("overlap.strategy", fmt::format("{} does not accept '/{}'", strategy.name, knob),
+              "a number of chunks can follow a FiCCO schedule or tiles (hetero-fused-1d/8, tiles-rs/2, "
+              "tiles-rs/2-stores, tiles-ag/2-cores), a number of CUs c3-sp and c3-sp-rp (c3-sp/32), a variant of the "
+              "collective c3* and conccl* (conccl/bcst-prelaunch)");
 }
 
 Result<StrategyKnobs> with_knob(StrategyKnobs knobs, const Strategy& strategy, std::string_view text) {
@@ -109,7 +109,7 @@ Status check_relation(const OverlapProblem& problem, std::string_view strategy,
   if (std::ranges::count(possible, problem.relation) > 0) return {};
   std::vector<std::string> names;
   for (const Relation relation : possible) names.emplace_back(name_of(relation));
-  return fail("overlap.relation", fmt::format("{} is not for {} problems", strategy, name_of(problem.relation)),
+  return fail("overlap.relation", fmt::format("{} does not work for {} problems", strategy, name_of(problem.relation)),
               fmt::format("it needs {}", join(names, " or ")));
 }
 

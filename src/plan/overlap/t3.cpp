@@ -60,11 +60,12 @@ Strategy t3_strategy(const std::string& name, ArbitrationPolicy arbitration, Str
   texts.applies = [name](const OverlapProblem& problem, const Machine& machine) -> Status {
     CORTADO_RETURN_IF_ERROR(check_relation(problem, name, {Relation::collective_needs_gemm}));
     if (!machine.features.tracker) {
-      return fail("t3.feature", fmt::format("{} has no trackers", machine.name), "use a machine such as mi300x-8+t3");
+      return fail("t3.feature", fmt::format("{} has no trackers", machine.name),
+                  "use a machine with trackers, such as mi300x-8+t3");
     }
     if (name == "t3-mca" && (!machine.timing || !machine.timing->memory.arbitration)) {
       return fail("overlap.machine", fmt::format("{} has no memory_arbitration", machine.name),
-                  "give a machine with [arbitration], or try it with --with mca");
+                  "use a machine with [arbitration], or try it with --with mca");
     }
     return {};
   };
@@ -80,14 +81,15 @@ Strategy t3_strategy(const std::string& name, ArbitrationPolicy arbitration, Str
 }  // namespace
 
 std::vector<Strategy> t3_strategies() {
-  return {t3_strategy("t3", ArbitrationPolicy::round_robin,
-                      {.summary = "trackers count stores and release DMA, memory adds; GEMM and communication in turn",
-                       .wins = "hardware that has them: the GEMM's stores are the collective's reads",
-                       .loses = "machines without trackers and near-memory compute"}),
-          t3_strategy("t3-mca", ArbitrationPolicy::mca,
-                      {.summary = "the same; memory serves the GEMM first (arbitration)",
-                       .wins = "against t3, GEMMs that are slowed down by the collective's memory traffic",
-                       .loses = "as t3"})};
+  return {
+      t3_strategy("t3", ArbitrationPolicy::round_robin,
+                  {.summary = "trackers count stores and release DMA, memory adds; GEMM and communication take turns",
+                   .wins = "hardware that has them: the GEMM's stores are the collective's reads",
+                   .loses = "machines without trackers and near-memory compute"}),
+      t3_strategy("t3-mca", ArbitrationPolicy::mca,
+                  {.summary = "like t3, but memory serves the GEMM first (arbitration)",
+                   .wins = "GEMMs that the collective's memory traffic slows down in t3",
+                   .loses = "same as t3"})};
 }
 
 }  // namespace cortado::plan

@@ -24,8 +24,8 @@ Status applies_to(const TileStrategy& which, const OverlapProblem& problem, cons
   for (const Collective known : which.collectives) {
     if (known == collective) return can_exchange_pieces(problem, machine, which.name);
   }
-  return fail("overlap.collective", fmt::format("{} is not for {}", which.name, collective),
-              "tiles-rs is for reduce-scatter and all-reduce, tiles-a2a for all-to-all behind a GEMM");
+  return fail("overlap.collective", fmt::format("{} does not work for {}", which.name, collective),
+              "tiles-rs is for reduce-scatter and all-reduce, tiles-a2a for all-to-all after a GEMM");
 }
 
 /// Of the numbers of chunks that are searched the one that is predicted to be fastest; 0 where nothing can be
@@ -49,8 +49,8 @@ Status check_waves(std::uint64_t groups, const Program& program, const Machine& 
   const std::uint64_t waves = waves_of(program, machine);
   if (groups <= waves) return {};
   return fail(About::strategy, "overlap.strategy",
-              fmt::format("waves/{} of a GEMM that has {} wave{} of tiles", groups, waves, waves == 1 ? "" : "s"),
-              fmt::format("give at most waves/{}, or waves alone", waves));
+              fmt::format("waves/{}, but the GEMM has {} wave{} of tiles", groups, waves, waves == 1 ? "" : "s"),
+              fmt::format("use at most waves/{}, or just waves", waves));
 }
 
 Strategy tile_strategy(const TileStrategy& which, Strategy texts) {
@@ -102,18 +102,18 @@ std::vector<Strategy> tiles_strategies() {
   return {
       tile_strategy({"tiles-ag", Grain::tiles, {"all-gather", "all-to-all"}, Relation::gemm_needs_collective},
                     {.summary = "one GEMM whose tiles wait for the chunks they multiply (Flux, kraken)",
-                     .wins = "many rows: the GEMM stays whole, and a late chunk stalls single CUs",
-                     .loses = "few rows: each chunk reads all of B again, and waves are not cut for all CUs"}),
+                     .wins = "many rows: the GEMM stays whole, and a late chunk stalls only a few CUs",
+                     .loses = "few rows: each chunk reads all of B again, and waves do not fill all CUs"}),
       tile_strategy({"tiles-rs", Grain::tiles, {"reduce-scatter"}},
                     {.summary = "one GEMM whose tiles release chunks, which are sent and added up (Flux)",
                      .wins = "GEMMs longer than the collective, with many tiles for each receiver",
                      .loses = "short GEMMs: the sum at the end is exposed; few rows: groups read all of B in turn"}),
       tile_strategy({"tiles-a2a", Grain::tiles, {"all-to-all"}},
                     {.summary = "one GEMM whose tiles release chunks, which are sent to their receivers",
-                     .wins = "as tiles-rs; nothing is added up",
+                     .wins = "same as tiles-rs; nothing is added up",
                      .loses = "few rows for each receiver: partial tiles"}),
       tile_strategy({"waves", Grain::waves, {"reduce-scatter", "all-to-all"}},
-                    {.summary = "as tiles-rs and tiles-a2a, released by whole waves of tiles (FlashOverlap)",
+                    {.summary = "like tiles-rs and tiles-a2a, but released by whole waves of tiles (FlashOverlap)",
                      .wins = "GEMMs of many waves: fewer signals and copies than tiles",
                      .loses = "GEMMs of few waves: nothing is released before the end"})};
 }

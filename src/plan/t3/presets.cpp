@@ -20,7 +20,7 @@ std::vector<T3Map> direct_reduce_scatter(std::uint32_t ranks, std::uint64_t spli
   return maps;
 }
 
-// Every chunk is stored at home; engines add its pieces to the rank where the sum belongs as each is made, by one DMA
+// Every chunk is stored locally; engines add its pieces to the rank where the sum belongs as each is made, by one DMA
 // command. Where engines fill links better than stores of compute units do, this is faster than direct stores, for a
 // write and a read more.
 std::vector<T3Map> engines_reduce_scatter(std::uint32_t ranks, std::uint64_t split_k) {
@@ -108,7 +108,7 @@ std::vector<T3Map> direct_all_to_all(std::uint32_t ranks, std::uint64_t split_k)
   return maps;
 }
 
-// Chunk p of the GEMM of rank r is stored at home; an engine brings its pieces to slot r of rank p as each is made.
+// Chunk p of the GEMM of rank r is stored locally; an engine brings its pieces to slot r of rank p as each is made.
 std::vector<T3Map> engines_all_to_all(std::uint32_t ranks, std::uint64_t split_k) {
   std::vector<T3Map> maps;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -128,13 +128,13 @@ std::vector<T3Map> engines_all_to_all(std::uint32_t ranks, std::uint64_t split_k
 std::vector<T3Preset> list_t3_presets() {
   return {
       {"reduce-scatter", "direct", "chunks are stored where they are added up", direct_reduce_scatter},
-      {"reduce-scatter", "engines", "chunks are stored at home, engines add their pieces up as they are made",
+      {"reduce-scatter", "engines", "chunks are stored locally, and engines add up their pieces as they are produced",
        engines_reduce_scatter},
       {"reduce-scatter", "ring", "sums go from neighbour to neighbour", ring_reduce_scatter},
-      {"all-gather", "direct", "pieces go to all ranks as they are made", direct_all_gather},
-      {"all-gather", "ring", "pieces go from neighbour to neighbour as they are made", ring_all_gather},
+      {"all-gather", "direct", "pieces go to all ranks as they are produced", direct_all_gather},
+      {"all-gather", "ring", "pieces go from neighbour to neighbour as they are produced", ring_all_gather},
       {"all-to-all", "direct", "chunks are stored where they belong", direct_all_to_all},
-      {"all-to-all", "engines", "chunks are stored at home, engines take their pieces away as they are made",
+      {"all-to-all", "engines", "chunks are stored locally, and engines send their pieces as they are produced",
        engines_all_to_all},
   };
 }

@@ -54,7 +54,7 @@ class T3Program {
                   fmt::format("{} with its {} needs {} of memory on a GPU; {} has {} per GPU", to_string(request.gemm),
                               request.collective, format_bytes(plan.footprint), machine_.name,
                               format_bytes(machine_.memory_bytes)),
-                  "multiply fewer rows or columns");
+                  "use fewer rows or columns");
     }
     CORTADO_RETURN_IF_ERROR(check_entries());
     CORTADO_ASSIGN_OR_RETURN(plan.program, schedule_.finish(contract()));
@@ -139,13 +139,12 @@ class T3Program {
           needed += limits.entries_for(chunks_.row_bytes(entry.chunk) * rows.count);
         }
         if (needed <= limits.entries) continue;
-        return fail(
-            "t3.entries",
-            fmt::format("chunk {} of rank {}, {}, needs {} tracker entries on rank {} before that makes its own "
-                        "part; {} has {}",
-                        entry.chunk, rank, format_bytes(chunks_.bytes(entry.chunk)), needed, entry.remote->value,
-                        machine_.name, limits.entries),
-            "multiply fewer rows or columns, take more ranks, or a machine with more entries");
+        return fail("t3.entries",
+                    fmt::format("chunk {} of rank {}, {}, needs {} tracker entries on rank {} before that rank "
+                                "produces its own part; {} has {}",
+                                entry.chunk, rank, format_bytes(chunks_.bytes(entry.chunk)), needed,
+                                entry.remote->value, machine_.name, limits.entries),
+                    "use fewer rows or columns, more ranks, or a machine with more entries");
       }
     }
     return {};

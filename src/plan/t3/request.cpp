@@ -27,20 +27,20 @@ Status check_collective(Collective collective) {
   for (const Collective one : kCollectives) {
     if (!algorithms_of(one).empty()) known.emplace_back(one.name());
   }
-  return fail("t3.collective", fmt::format("T3 has no collective '{}' behind a GEMM", collective),
+  return fail("t3.collective", fmt::format("T3 has no collective '{}' after a GEMM", collective),
               suggestion(collective.name(), known));
 }
 
 Status check_t3_ranks(std::uint32_t ranks, const Machine& machine) {
   if (ranks >= 2 && ranks <= machine.gpus) return {};
-  return fail("t3.ranks", fmt::format("{} ranks asked for on {}, which has {} GPUs", ranks, machine.name, machine.gpus),
-              machine.gpus < 2 ? "use a machine with more GPUs" : fmt::format("give 2 to {} ranks", machine.gpus));
+  return fail("t3.ranks", fmt::format("{} ranks requested on {}, which has {} GPUs", ranks, machine.name, machine.gpus),
+              machine.gpus < 2 ? "use a machine with more GPUs" : fmt::format("use 2 to {} ranks", machine.gpus));
 }
 
 Status check_tracker(const Machine& machine) {
   if (machine.features.tracker) return {};
   return fail(About::machine, "t3.feature",
-              fmt::format("machine {} has no tracker: its memory counts no updates", machine.name),
+              fmt::format("machine {} has no tracker: its memory does not count updates", machine.name),
               "use a machine with [tracker] in its file, e.g. mi300x-8+t3 or t3-ring-16");
 }
 
@@ -80,8 +80,8 @@ Status check_links(const std::string& algorithm, std::uint32_t ranks, const Mach
               fmt::format("{} {} ranks, but GPU {} of {} has no link to GPU {}",
                           ring ? "a ring links the" : algorithm + " needs links between all", ranks, missing->first,
                           machine.name, missing->second),
-              ring ? "take all GPUs of a ring, or a machine where every pair is linked"
-                   : "take a machine where every pair is linked, or the algorithm ring where there is one");
+              ring ? "use all GPUs of a ring, or a machine where every pair is linked"
+                   : "use a machine where every pair is linked, or the algorithm ring if there is a ring");
 }
 
 /// The preset that is asked for, or the direct one where every pair is linked.
@@ -116,18 +116,17 @@ Result<Tiling> settle_tiling(const T3Request& request, const Machine& machine) {
   if (!request.tiling && !machine.features.near_memory_compute) tiling.split_k = 1;  // memory cannot add the parts
   if (request.split_k > 0) tiling.split_k = request.split_k;
   if (tiling.tile_m == 0 || tiling.tile_n == 0 || tiling.split_k == 0) {
-    return fail(About::strategy, "t3.tiling", "tiles of no rows, no columns or no workgroups",
-                "give 1 or more of each");
+    return fail(About::strategy, "t3.tiling", "tiles with 0 rows, columns or workgroups", "use 1 or more of each");
   }
   constexpr std::uint64_t kLargestTile = 1U << 28U;  // as the largest dimension of a GEMM
   if (tiling.tile_m > kLargestTile || tiling.tile_n > kLargestTile) {
     return fail(About::strategy, "t3.tiling", fmt::format("tiles of {} x {}", tiling.tile_m, tiling.tile_n),
-                "give no more than the GEMM has rows and columns");
+                "use no more than the GEMM has rows and columns");
   }
   if (tiling.split_k <= request.gemm.k) return tiling;
   return fail(About::strategy, "t3.tiling",
               fmt::format("k is {}, too short for {} workgroups", request.gemm.k, tiling.split_k),
-              fmt::format("give a split of k of 1 to {}", request.gemm.k));
+              fmt::format("use a split of k of 1 to {}", request.gemm.k));
 }
 
 /// What is asked for whatever the maps are.
@@ -139,8 +138,8 @@ Result<CheckedT3> settle(const T3Request& request, const Machine& machine) {
   CORTADO_RETURN_IF_ERROR(check_t3_ranks(ranks, machine));
   CORTADO_RETURN_IF_ERROR(check_tracker(machine));
   if (request.gemm.accumulate) {
-    return fail("t3.accumulate", "a GEMM that adds to what is there has no contract: replays would add up",
-                "leave accumulate out");
+    return fail("t3.accumulate", "a GEMM that accumulates has no contract: repeated runs would add up",
+                "drop accumulate");
   }
   CORTADO_RETURN_IF_ERROR(check_gemm(request.gemm, machine));
   if (request.axis == T3Axis::automatic) {
@@ -151,7 +150,7 @@ Result<CheckedT3> settle(const T3Request& request, const Machine& machine) {
   if (request.collective != "all-gather" && extent < ranks) {
     return fail(About::strategy, "t3.shape",
                 fmt::format("{} {} cannot be divided among {} ranks", extent, by_rows ? "rows" : "columns", ranks),
-                "take fewer ranks, a larger GEMM, or cut along the other dimension");
+                "use fewer ranks or a larger GEMM, or split along the other dimension");
   }
   CORTADO_ASSIGN_OR_RETURN(checked.tiling, settle_tiling(checked.request, machine));
   checked.request.split_k = checked.tiling.split_k;
@@ -164,14 +163,14 @@ Result<CheckedT3> settle(const T3Request& request, const Machine& machine) {
 std::string fault(std::uint32_t rank, const T3Entry& entry, const CheckedT3& checked, const Machine& machine) {
   const std::uint32_t ranks = checked.request.ranks;
   if (entry.chunk >= checked.maps[rank].chunks()) return "there is no such chunk";
-  if (entry.pieces == 0) return "it is cut into no pieces";
+  if (entry.pieces == 0) return "it has no pieces";
   std::vector<RankId> receivers;
   if (entry.remote) receivers.push_back(*entry.remote);
   for (const DmaOperation& dma : entry.dma) receivers.push_back(dma.to);
   for (const RankId to : receivers) {
     if (to.value >= ranks) return fmt::format("it goes to rank {}, but there are {} ranks", to.value, ranks);
     if (to.value != rank && !machine.linked[rank][to.value]) {
-      return fmt::format("it goes to rank {}, which is no neighbour on {}", to.value, machine.name);
+      return fmt::format("it goes to rank {}, which is not a neighbour on {}", to.value, machine.name);
     }
   }
   return {};
@@ -181,7 +180,7 @@ Status check_maps(const CheckedT3& checked, const Machine& machine) {
   const T3Request& request = checked.request;
   if (checked.maps.size() != request.ranks) {
     return fail(About::strategy, "t3.map", fmt::format("{} maps for {} ranks", checked.maps.size(), request.ranks),
-                "give one map for every rank");
+                "use one map per rank");
   }
   const std::uint32_t chunks = chunks_of(request);
   for (std::uint32_t rank = 0; rank < request.ranks; ++rank) {
@@ -189,14 +188,14 @@ Status check_maps(const CheckedT3& checked, const Machine& machine) {
       return fail(About::strategy, "t3.map",
                   fmt::format("the map of rank {} has {} chunks; for {} on {} ranks a GEMM has {}", rank,
                               checked.maps[rank].chunks(), request.collective, request.ranks, chunks),
-                  "cut the GEMM of every rank into as many chunks as the collective needs");
+                  "split the GEMM of every rank into as many chunks as the collective needs");
     }
     for (const T3Entry& entry : checked.maps[rank].entries()) {
       const std::string found = fault(rank, entry, checked, machine);
       if (found.empty()) continue;
       return fail(About::strategy, "t3.map",
                   fmt::format("chunk {} (slot {}) of rank {}: {}", entry.chunk, entry.slot, rank, found),
-                  "correct the map of the rank");
+                  "correct the map of that rank");
     }
   }
   return {};

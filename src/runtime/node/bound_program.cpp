@@ -18,7 +18,7 @@ BoundProgram::~BoundProgram() = default;
 Result<BoundProgram> BoundProgram::prepare(const VerifiedProgram& program, Target& target,
                                            const std::vector<Binding>& bindings) {
   if (target.driver() == nullptr) {
-    return fail("device.host_memory", "a simulation has no memory to bind to", "open the target soft");
+    return fail("device.host_memory", "a simulation has no memory to bind to", "use the target soft");
   }
   device::PrepareOptions options;
   options.bindings = bindings;

@@ -46,7 +46,7 @@ struct NodeCommunicator::Impl {
               std::span<const std::span<std::byte>> recv, std::vector<Binding>& bindings) const {
     if (send.size() != ranks || recv.size() != ranks) {
       return fail("device.binding", fmt::format("{} and {} spans for {} ranks", send.size(), recv.size(), ranks),
-                  "give one for each rank, also if it is empty");
+                  "provide one for each rank, even if it is empty");
     }
     bindings.resize(program.buffers.size());
     for (std::size_t i = 0; i < program.buffers.size(); ++i) {
@@ -56,7 +56,7 @@ struct NodeCommunicator::Impl {
       bindings[i] = (buffer.role == BufferRole::input ? send : recv)[buffer.rank.value];
       if (!bindings[i].empty()) continue;
       return fail("device.binding", fmt::format("rank {} has no memory for buffer {}", buffer.rank.value, buffer.name),
-                  fmt::format("it is of {} bytes", buffer.size.value));
+                  fmt::format("it needs {} bytes", buffer.size.value));
     }
     return {};
   }
@@ -69,7 +69,7 @@ struct NodeCommunicator::Impl {
     request.ranks = ranks;
     if (const char* const variable = std::getenv("CORTADO_NODE_VARIANT"); variable != nullptr) {
       request.variant = variable;
-      return Decision{request, "CORTADO_NODE_VARIANT says so"};
+      return Decision{request, "set by CORTADO_NODE_VARIANT"};
     }
     if (request.variant != kAutoVariant) return Decision{request, "asked for"};
     ChoiceRequest choice{.base = request, .in_place = request.in_place, .among = {kDmaVariants}};

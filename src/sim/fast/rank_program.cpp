@@ -27,9 +27,8 @@ RankRun::RankRun(const Program& program, bool closed, const Machine& machine, Sh
 Result<Nanoseconds> RankRun::run() {
   events_.run([this](const Event& event) { handle(event); });
   if (kernels_ != nullptr && command_ < kernels_->commands.size()) {
-    return fail(About::strategy, "sim.stall",
-                fmt::format("queue {} cannot go on at command {}", kernels_->name, command_),
-                "kernels that wait may hold all compute units: give them fewer, or let DMA engines copy");
+    return fail(About::strategy, "sim.stall", fmt::format("queue {} is stuck at command {}", kernels_->name, command_),
+                "waiting kernels may hold all compute units: limit them to fewer, or let DMA engines copy");
   }
   SimTime last = kernels_end_ + to_sim_time(timing_.cores.flag);
   for (const Lane& lane : lanes_) {

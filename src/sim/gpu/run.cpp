@@ -185,15 +185,16 @@ Diagnostic Run::stall() const {
       stuck.push_back(stall_of(i));
     }
   }
-  std::string text = "the program cannot go on: " + join(stuck, "; ");
+  std::string text = "the program cannot make progress: " + join(stuck, "; ");
   if (more > 0) text += fmt::format("; and {} more", more);
-  return {.code = "sim.stall",
-          .message = text,
-          .hint = entries
-                      ? "trackers need more entries than the machine has: smaller chunks, or pieces in the order of "
-                        "production"
-                      : "verify it without skipped rules: the verifier names who should have signalled",
-          .about = About::strategy};
+  return {
+      .code = "sim.stall",
+      .message = text,
+      .hint = entries
+                  ? "trackers need more entries than the machine has: use smaller chunks, or pieces in the order they "
+                    "are produced"
+                  : "verify the program without --skip-rule: the verifier names the queue that should have signalled",
+      .about = About::strategy};
 }
 
 }  // namespace cortado::sim

@@ -29,7 +29,7 @@ std::string refusal(const Program& program, const Command& command) {
   std::set<RankId> gpus;
   for (const Region& source : kernel->sources) gpus.insert(program.buffer(source.buffer).rank);
   if (gpus.size() <= kMostGpusOfAKernel) return {};
-  return fmt::format("a kernel that reads the memories of {} GPUs; {} can be simulated", gpus.size(),
+  return fmt::format("a kernel reads the memory of {} GPUs; at most {} can be simulated", gpus.size(),
                      kMostGpusOfAKernel);
 }
 
@@ -37,21 +37,21 @@ Status check_command(const Program& program, const Queue& queue, const Command& 
   std::string reason = refusal(program, command);
   const auto in_host = [&](const Access& access) { return program.buffer(access.region.buffer).host.has_value(); };
   if (!machine.timing->host_link && std::ranges::any_of(accesses(command), in_host)) {
-    return fail("sim.host_link", fmt::format("machine {} does not say what its links to host memory do", machine.name),
+    return fail("sim.host_link", fmt::format("machine {} does not describe its links to host memory", machine.name),
                 "add the section host_link to the machine file (machines/README.md)");
   }
   if (!machine.timing->runtime && queue.submission != Submission::ring) {
-    return fail("sim.runtime", fmt::format("machine {} does not say what copies of its runtime take", machine.name),
+    return fail("sim.runtime", fmt::format("machine {} does not describe the cost of runtime copies", machine.name),
                 "add the section runtime to the machine file (machines/README.md)");
   }
   if (queue.protocol != Protocol::none && timing_of(queue.protocol, *machine.timing) == nullptr &&
       multicast_of(queue.protocol, *machine.timing) == nullptr) {
-    reason = fmt::format("a kernel with the protocol {}, of which machine {} says nothing", to_string(queue.protocol),
+    reason = fmt::format("a kernel uses the protocol {}, which machine {} does not describe", to_string(queue.protocol),
                          machine.name);
   }
   if (const auto* gemm = std::get_if<Gemm>(&command)) {
     CORTADO_RETURN_IF_ERROR(check_gemm(shape_of(*gemm), machine));
-    if (!queue.kernel.empty()) reason = "a GEMM that is a part of a kernel; give it a queue of its own";
+    if (!queue.kernel.empty()) reason = "a GEMM is part of a larger kernel; put it on a queue of its own";
   }
   if (reason.empty()) return {};
   return fail("sim.command", std::move(reason), "run the program on the embedded node");
@@ -75,17 +75,17 @@ Status check_commands(const Program& program, const Machine& machine) {
 Status check_request(const CheckedProgram& program, const SimulateOptions& options) {
   CORTADO_RETURN_IF_ERROR(check_timing(program.machine()));
   if (options.iterations == 0 || options.iterations > kMaxIterations) {
-    return fail("sim.iterations", fmt::format("{} iterations asked for", options.iterations),
-                fmt::format("ask for 1 to {}", kMaxIterations));
+    return fail("sim.iterations", fmt::format("{} iterations requested", options.iterations),
+                fmt::format("use 1 to {}", kMaxIterations));
   }
   if (options.arbitration && !program.machine().timing->memory.arbitration) {
     return fail("sim.arbitration",
-                fmt::format("machine {} does not say how its memories arbitrate", program.machine().name),
+                fmt::format("machine {} does not describe how its memory arbitrates", program.machine().name),
                 "leave the policy open, or add the section arbitration to the machine file (machines/README.md)");
   }
   if (options.power_samples && options.power_samples->value <= 0) {
-    return fail("power.samples", fmt::format("samples of {} ns asked for", options.power_samples->value),
-                "ask for samples of 1 ns or more");
+    return fail("power.samples", fmt::format("samples of {} ns requested", options.power_samples->value),
+                "use samples of 1 ns or more");
   }
   if (options.manage) CORTADO_RETURN_IF_ERROR(check_power_management(*options.manage, program.machine()));
   return check_commands(program.program(), program.machine());

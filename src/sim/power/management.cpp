@@ -16,8 +16,8 @@ Status check_watts(double watts, std::string_view what, const Machine& machine) 
   if (std::isfinite(watts) && watts > idle) return {};
   return fail(
       "power.cap",
-      fmt::format("{} of {:g} W, where a GPU of {} draws {:.0f} W when it is idle", what, watts, machine.name, idle),
-      fmt::format("ask for more than {:.0f} W; its own cap is {:g} W", idle, machine.power->cap_w));
+      fmt::format("{} of {:g} W is too low: a GPU of {} draws {:.0f} W when idle", what, watts, machine.name, idle),
+      fmt::format("use more than {:.0f} W; the machine's own cap is {:g} W", idle, machine.power->cap_w));
 }
 
 /// "a and b": the names of all policies for which `so` is true.
@@ -44,8 +44,8 @@ double watts_allowed(const PowerManagement& management, const Power& power) {
 
 Status check_power(const Machine& machine) {
   if (machine.power) return {};
-  return fail(About::machine, "power.machine", fmt::format("machine {} says nothing of power", machine.name),
-              "take a machine that does (cortado list machines), or add the section power to its file");
+  return fail(About::machine, "power.machine", fmt::format("machine {} does not describe power", machine.name),
+              "use a machine that does (see cortado list machines), or add the section power to its file");
 }
 
 Status check_power_management(const PowerManagement& management, const Machine& machine) {
@@ -56,27 +56,28 @@ Status check_power_management(const PowerManagement& management, const Machine& 
   }
   if (management.limit_w) {
     if (!management.policy->has_limit) {
-      return fail("power.limit", fmt::format("a limit for the policy {}", management.policy->name),
-                  fmt::format("a limit is for {}; the others keep to the cap of the board",
+      return fail("power.limit", fmt::format("the policy {} does not use a limit", management.policy->name),
+                  fmt::format("a limit only applies to {}; the others keep to the cap of the board",
                               names_of([](const PowerPolicy& policy) { return policy.has_limit; })));
     }
     const double cap = management.cap_w.value_or(machine.power->cap_w);
     if (*management.limit_w > cap) {
-      return fail("power.limit", fmt::format("a limit of {:g} W above the cap of {:g} W", *management.limit_w, cap),
-                  "the cap holds in any case: give a lower limit");
+      return fail("power.limit",
+                  fmt::format("the limit of {:g} W is above the cap of {:g} W", *management.limit_w, cap),
+                  "the cap always applies: use a lower limit");
     }
   }
   const auto by_component = [](const PowerPolicy& policy) { return !policy.components.empty(); };
   if (management.components && !by_component(*management.policy)) {
-    return fail("power.component", fmt::format("components for the policy {}", management.policy->name),
-                fmt::format("components are for {}", names_of(by_component)));
+    return fail("power.component", fmt::format("the policy {} does not use components", management.policy->name),
+                fmt::format("components only apply to {}", names_of(by_component)));
   }
   std::vector<Component> needed = managed_components(management);
   if (std::ranges::find(needed, Component::xcd) == needed.end()) needed.push_back(Component::xcd);
   for (const Component component : needed) {
     if (machine.power->component(component) != nullptr) continue;
     if (component == Component::rest) {
-      return fail(About::machine, "power.component", "the rest of the board has no clock", "name xcd, iod or hbm");
+      return fail(About::machine, "power.component", "the rest of the board has no clock", "use xcd, iod or hbm");
     }
     return fail(About::machine, "power.component",
                 fmt::format("the policy {} needs the clock of {}, which machine {} does not describe",

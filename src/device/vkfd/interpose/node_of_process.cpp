@@ -100,7 +100,7 @@ void warn_of_old_runtime(const VirtualKfd& node) {
   if (node.part().gfx_target_version <= kNewestKnown) return;
   const std::string file = loaded_library(kRuntime);
   if (!file.starts_with(std::string(kRuntime) + ".5.")) return;
-  say(fmt::format("{} of this program does not know the GPUs of {} and will show none: take --machine mi250x-8", file,
+  say(fmt::format("{} of this program does not know the GPUs of {} and will show none: use --machine mi250x-8", file,
                   node.machine().name));
 }
 

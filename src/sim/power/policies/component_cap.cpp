@@ -25,7 +25,7 @@ Clocks decide_component_cap(const GpuActivity& activity, const PolicyInputs& inp
 
 extern const PowerPolicy kComponentCap{
     .name = "component-cap",
-    .summary = "components that do not bound what runs are clocked down: xcd, or those of --components",
+    .summary = "clocks down components that are not the bottleneck: xcd, or those of --components",
     .components = kMovedToday,
     .decide = decide_component_cap};
 

@@ -74,7 +74,7 @@ class Shift {
 
 extern const PowerPolicy kComponentShift{
     .name = "component-shift",
-    .summary = "watts of components that do not bound what runs go to the one that does",
+    .summary = "shifts power from components that are not the bottleneck to the one that is",
     .components = kClocked,
     .decide = [](const GpuActivity& activity, const PolicyInputs& inputs) { return Shift(activity, inputs).best(); }};
 

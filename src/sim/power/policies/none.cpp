@@ -23,8 +23,7 @@ Clocks decide_as_board(const GpuActivity& activity, const PolicyInputs& inputs) 
   return clocks;
 }
 
-const PowerPolicy kNoPowerPolicy{.name = "none",
-                                 .summary = "the cap of the board alone: as much of the xcd clock as it allows",
-                                 .decide = decide_as_board};
+const PowerPolicy kNoPowerPolicy{
+    .name = "none", .summary = "only the board's cap: the highest xcd clock that it allows", .decide = decide_as_board};
 
 }  // namespace cortado::sim

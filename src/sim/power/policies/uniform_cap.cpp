@@ -5,7 +5,7 @@
 namespace cortado::sim {
 
 extern const PowerPolicy kUniformCap{.name = "uniform-cap",
-                                     .summary = "the same under a lower limit for the whole GPU (--limit)",
+                                     .summary = "like none, but with a lower limit for the whole GPU (--limit)",
                                      .has_limit = true,
                                      .decide = decide_as_board};
 
