@@ -106,6 +106,9 @@ Result<Exit> lead(const Arguments& arguments, Console& console, sweep::Ranks* ra
   const sweep::PointCounts& counts = store.counts();
   console.talk(fmt::format("{} of {} points done, {} failed; see cortado sweep show {}", counts.done, counts.all(),
                            counts.failed, output));
+  if (crew->lost() > 0)
+    console.talk(fmt::format("{} died; the others did {} points", counted(crew->lost(), "rank"),
+                             crew->lost() == 1 ? "its" : "their"));
   if (!*all) {
     console.talk("interrupted: run the same command again to resume");
     return Exit::interrupted;

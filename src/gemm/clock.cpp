@@ -8,8 +8,10 @@
 //           + (flops flop_pJ + bytes in and out of L2 l2_byte_pJ) (V / V0)^2 / t
 //   iod   = idle + leakage + clock trees + bytes cache_byte_pJ / t           hbm the same with bytes of the memory
 //
-// as the power meter of the simulator counts them. Management looks at averages: burst_ms of a load may draw more. A
-// load of D > burst_ms then has the clock (burst boost + (D - burst) steady) / D on the average.
+// where iod and hbm have their nominal clocks, and their own V / V0 as above where they have not. Management lowers
+// them only if the lowest clock of the compute dies is not enough (sim/power/policies/none.cpp). as the power meter of
+// the simulator counts them. Management looks at averages: burst_ms of a load may draw more. A load of D > burst_ms
+// then has the clock (burst boost + (D - burst) steady) / D on the average.
 #include <algorithm>
 #include <cmath>
 
@@ -36,13 +38,25 @@ double joules_of_flop(const Power& power, DType dtype) {
   }
 }
 
-double awake(const std::optional<ComponentPower>& component) {
-  return component ? component->idle_w + component->leakage_w + component->clock_w : 0;
+/// Clocks of the dies that do not compute.
+enum class Others { nominal, lowest };
+
+double lowered(const ComponentPower& component, Others others) {
+  return others == Others::nominal ? component.nominal_ghz : component.curve.lowest();
+}
+
+/// With so many joules a second of events at the nominal clock.
+double watts_beside(const std::optional<ComponentPower>& component, const Power& power, Others others, double events) {
+  if (!component) return events;
+  const double ghz = lowered(*component, others);
+  const double volts = component->curve.volts_at(ghz) / component->curve.volts_at(component->nominal_ghz);
+  return component->idle_w + component->leakage_w * std::pow(volts, power.leakage_exponent) +
+         component->clock_w * volts * volts * ghz / component->nominal_ghz + events * volts * volts;
 }
 
 /// With the terms of the GEMM at that clock.
 double watts_of(const GemmModel& model, const GemmModel::Terms& terms, const Machine& machine, std::uint32_t units,
-                double clock_ghz) {
+                double clock_ghz, Others others = Others::nominal) {
   const Power& power = *machine.power;
   const ComponentPower& xcd = *power.xcd;
   const GemmShape& shape = model.shape();
@@ -58,8 +72,9 @@ double watts_of(const GemmModel& model, const GemmModel::Terms& terms, const Mac
       xcd.idle_w + xcd.leakage_w * std::pow(volts, power.leakage_exponent) +
       (xcd.clock_w + held * power.unit_w) * with_clock +
       (flops(shape) * joules_of_flop(power, shape.dtype) + traffic.beyond_l2 * power.l2_byte) * events;
-  const double of_iod = awake(power.iod) + traffic.beyond_l2 * power.cache_byte / period;
-  const double of_hbm = awake(power.hbm) + (traffic.reads + traffic.writes) * power.hbm_byte / period;
+  const double of_iod = watts_beside(power.iod, power, others, traffic.beyond_l2 * power.cache_byte / period);
+  const double of_hbm =
+      watts_beside(power.hbm, power, others, (traffic.reads + traffic.writes) * power.hbm_byte / period);
   return power.rest_idle_w + (1 + power.loss) * (of_xcd + of_iod + of_hbm);
 }
 
@@ -67,6 +82,14 @@ double watts_of(const GemmModel& model, const GemmModel::Terms& terms, const Mac
 
 double gemm_watts(const GemmModel& model, const Machine& machine, std::uint32_t units, double clock_ghz) {
   return watts_of(model, model.terms(units, clock_ghz), machine, units, clock_ghz);
+}
+
+double least_gemm_watts(const GemmModel& model, const Machine& machine, std::uint32_t units) {
+  const Power& power = *machine.power;
+  const double lowest = power.xcd->curve.lowest();
+  GemmModel::Terms terms = model.terms(units, lowest);
+  if (power.hbm) terms.memory *= power.hbm->nominal_ghz / lowered(*power.hbm, Others::lowest);
+  return watts_of(model, terms, machine, units, lowest, Others::lowest);
 }
 
 std::string clock_text(const Machine& machine) {

@@ -240,6 +240,8 @@ std::string clock_text(const Machine& machine);
 
 /// Of a GPU with the GEMM alone on so many units at that clock. The machine describes power.
 double gemm_watts(const GemmModel& model, const Machine& machine, std::uint32_t units, double clock_ghz);
+/// The same with all clocks at their lowest: no cap below it can be kept to.
+double least_gemm_watts(const GemmModel& model, const Machine& machine, std::uint32_t units);
 
 struct GemmEstimate {
   double seconds = 0;       ///< without launch and start

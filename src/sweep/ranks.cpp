@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -61,7 +62,7 @@ Result<std::unique_ptr<Ranks>> Ranks::start() {
   int rank = 0;
   int size = 1;
   if (const char* error = module()->start(&rank, &size)) return mpi_error(error);
-  return std::unique_ptr<Ranks>(new Ranks(module(), rank, size));
+  return std::make_unique<Ranks>(*module(), rank, size);
 }
 
 Ranks::~Ranks() {
@@ -79,12 +80,13 @@ Result<std::optional<Ranks::Message>> Ranks::receive(std::chrono::microseconds m
   std::size_t size = 0;
   if (const char* error = mpi_->receive(&from, &bytes, &size, static_cast<long>(most.count()))) return mpi_error(error);
   if (from < 0) return std::optional<Message>{};
+  if (bytes == nullptr) return std::optional<Message>{{.from = from, .gone = true}};
   return std::optional<Message>{{from, std::string(static_cast<const char*>(bytes), size)}};
 }
 
 RankCrew::RankCrew(Ranks& ranks, const Question& question, const std::vector<std::string>& tables,
                    const std::vector<std::string>& columns)
-    : ranks_(ranks) {
+    : ranks_(ranks), in_hand_(static_cast<std::size_t>(ranks.size() - 1)) {
   tell_all(fmt::format("{}{}\n{}\n{}", kHello, question.name(), join(tables, "\t"), join(columns, "\t")));
 }
 
@@ -104,18 +106,49 @@ void RankCrew::tell_all(const std::string& bytes) {
 
 Status RankCrew::give(std::size_t worker, std::vector<Task> tasks) {
   CORTADO_RETURN_IF_ERROR(told_);
+  CORTADO_ASSIGN_OR_RETURN(worker, living_after(worker));
   ++given_;
-  return ranks_.send(static_cast<int>(worker) + 1, kTasks + to_bytes(tasks));
+  const std::string& batch = in_hand_[worker].batches.emplace_back(kTasks + to_bytes(tasks));
+  return ranks_.send(static_cast<int>(worker) + 1, batch);
+}
+
+/// The worker, or the next one that is not gone.
+Result<std::size_t> RankCrew::living_after(std::size_t worker) const {
+  for (std::size_t i = 0; i < in_hand_.size(); ++i) {
+    const std::size_t candidate = (worker + i) % in_hand_.size();
+    if (!in_hand_[candidate].gone) return candidate;
+  }
+  return mpi_error("all ranks but 0 have died");
+}
+
+/// What a dead rank had in hand, to those behind it in turn.
+Status RankCrew::hand_on(std::size_t worker) {
+  in_hand_[worker].gone = true;
+  std::size_t to = worker;
+  for (std::string& batch : std::exchange(in_hand_[worker].batches, {})) {
+    CORTADO_ASSIGN_OR_RETURN(to, living_after(to + 1));
+    in_hand_[to].batches.push_back(std::move(batch));
+    CORTADO_RETURN_IF_ERROR(ranks_.send(static_cast<int>(to) + 1, in_hand_[to].batches.back()));
+  }
+  return {};
 }
 
 Result<std::optional<Crew::Returned>> RankCrew::next(std::chrono::milliseconds most) {
+  CORTADO_RETURN_IF_ERROR(living_after(0));
   CORTADO_ASSIGN_OR_RETURN(const std::optional<Ranks::Message> message, ranks_.receive(most));
   if (!message) return std::optional<Returned>{};
+  const auto worker = static_cast<std::size_t>(message->from - 1);
+  if (message->gone) {
+    CORTADO_RETURN_IF_ERROR(hand_on(worker));
+    return std::optional<Returned>{};
+  }
+  if (in_hand_[worker].gone) return std::optional<Returned>{};  // sent before it died: others do it again
   --given_;
+  in_hand_[worker].batches.pop_front();
   auto batch = batch_of(message->bytes);
   if (!batch)
     return mpi_error(fmt::format("rank {} sent something that is not a batch of points", message->from).c_str());
-  return std::optional<Returned>{{static_cast<std::size_t>(message->from - 1), *std::move(batch)}};
+  return std::optional<Returned>{{worker, *std::move(batch)}};
 }
 
 void RankCrew::stop() {
@@ -133,6 +166,7 @@ Status work_for_rank_0(Ranks& ranks, const FindQuestion& find, const std::functi
   for (;;) {
     CORTADO_ASSIGN_OR_RETURN(const std::optional<Ranks::Message> message, ranks.receive(kListening));
     if (!message) continue;
+    if (message->gone) return mpi_error("rank 0 has died");
     const std::string_view content = std::string_view(message->bytes).substr(1);
     switch (message->bytes.front()) {
       case kHello: {

@@ -1,8 +1,10 @@
 // A sweep of many processes: rank 0 hands out points and writes, the others do them.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -26,6 +28,8 @@ class Ranks {
   static bool are_there();
   /// Refuses builds without MPI (sweep.mpi). Once in a process.
   static Result<std::unique_ptr<Ranks>> start();
+  /// Over a module that was started.
+  Ranks(const CortadoMpi& mpi, int rank, int size) : mpi_(&mpi), rank_(rank), size_(size) {}
   ~Ranks();
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
@@ -35,20 +39,21 @@ class Ranks {
 
   struct Message {
     int from = 0;
-    std::string bytes;
+    std::string bytes{};
+    bool gone = false;  ///< the rank has died; there are no bytes
   };
+  /// What is sent to a rank that is gone is lost.
   Status send(int to, std::string_view bytes);
   Result<std::optional<Message>> receive(std::chrono::microseconds most);
 
  private:
-  Ranks(const CortadoMpi* mpi, int rank, int size) : mpi_(mpi), rank_(rank), size_(size) {}
-
   const CortadoMpi* mpi_;
   int rank_;
   int size_;
 };
 
-/// Ranks 1, 2, ... as workers. They are told to end when it goes.
+/// Ranks 1, 2, ... as workers. They are told to end when it goes. What a rank had in hand when it died the others do,
+/// where MPI outlives it.
 class RankCrew : public Crew {
  public:
   /// `ranks` outlives it.
@@ -57,16 +62,28 @@ class RankCrew : public Crew {
   ~RankCrew() override;
 
   std::size_t workers() const override { return static_cast<std::size_t>(ranks_.size() - 1); }
+  std::size_t lost() const override {
+    return static_cast<std::size_t>(std::ranges::count(in_hand_, true, &InHand::gone));
+  }
   Status give(std::size_t worker, std::vector<Task> tasks) override;
   Result<std::optional<Returned>> next(std::chrono::milliseconds most) override;
   void stop() override;
 
  private:
+  /// What it was given and has not given back, in order; as bytes, as it may have to be sent again.
+  struct InHand {
+    std::deque<std::string> batches;
+    bool gone = false;
+  };
+
   void tell_all(const std::string& bytes);
+  Status hand_on(std::size_t worker);
+  Result<std::size_t> living_after(std::size_t worker) const;
 
   Ranks& ranks_;
   Status told_{};
-  std::size_t given_ = 0;  // batches that have not come back
+  std::vector<InHand> in_hand_;  // by worker
+  std::size_t given_ = 0;        // batches that have not come back
 };
 
 using FindQuestion = std::function<Result<std::unique_ptr<Question>>(const std::string&)>;

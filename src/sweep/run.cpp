@@ -41,8 +41,12 @@ class Boss {
       for (std::size_t worker = 0; worker < crew_.workers(); ++worker) CORTADO_RETURN_IF_ERROR(give(worker));
     }
     while (given_ > 0) {
-      CORTADO_ASSIGN_OR_RETURN(std::optional<Crew::Returned> returned, crew_.next(kPatience));
-      if (returned) {
+      const auto next = crew_.next(kPatience);
+      if (!next) {
+        CORTADO_RETURN_IF_ERROR(store_.commit());  // what the crew did before it broke down
+        return fail(next.error());
+      }
+      if (const std::optional<Crew::Returned>& returned = *next) {
         --given_;
         learn(returned->batch);
         CORTADO_RETURN_IF_ERROR(store_.add(returned->batch));

@@ -24,7 +24,7 @@
 
 #include "cortado/program.hpp"
 
-#include "ir/kernel_units.hpp"
+#include "ir/tenants.hpp"
 #include "verify/happens_before.hpp"
 #include "verify/naming.hpp"
 #include "verify/rule.hpp"
@@ -59,61 +59,54 @@ bool part_waits(const Queue& queue) {
   return !queue.kernel.empty() && std::ranges::any_of(queue.commands, is_wait);
 }
 
-/// Who holds units of which GPU: the parts of a kernel together, or a stream.
-class Tenants {
+/// Whether the kernels and streams that hold units while they wait leave the others any.
+class Room {
  public:
-  Tenants(const Program& program, const Machine& machine) : units_(machine.compute_units), of_(program.queues.size()) {
-    std::map<std::pair<std::uint32_t, std::string>, std::size_t> kernels;
-    for (std::size_t q = 0; q < program.queues.size(); ++q) {
-      const Queue& queue = program.queues[q];
-      if (queue.kind != QueueKind::compute) continue;
-      const std::size_t next = tenants_.size();
-      of_[q] = queue.kernel.empty() ? next : kernels.try_emplace({queue.rank->value, queue.kernel}, next).first->second;
-      if (of_[q] == next) tenants_.push_back({.gpu = queue.rank->value});
-      Tenant& tenant = tenants_[of_[q]];
-      tenant.parts.push_back(queue.compute_units.value_or(units_));
-      tenant.holds = tenant.holds || part_waits(queue) || std::ranges::any_of(queue.commands, has_waiting_tiles);
-    }
-    for (const Tenant& tenant : tenants_) {
-      if (tenant.holds) held_[tenant.gpu] += most(tenant);
+  Room(const Program& program, const Machine& machine)
+      : units_(machine.compute_units), tenants_(tenants_of(program, units_)), holds_(tenants_.all.size()) {
+    for (std::size_t t = 0; t < holds_.size(); ++t) {
+      const Tenant& tenant = tenants_.all[t];
+      holds_[t] = std::ranges::any_of(tenant.queues, [&](std::uint32_t q) {
+        const Queue& queue = program.queues[q];
+        return part_waits(queue) || std::ranges::any_of(queue.commands, has_waiting_tiles);
+      });
+      if (holds_[t]) held_[tenant.gpu] += tenant.most;
     }
   }
 
-  bool same(std::uint32_t a, std::uint32_t b) const { return of_[a] == of_[b]; }
+  /// Whether the queues are of one kernel or stream.
+  bool same(std::uint32_t a, std::uint32_t b) const { return tenants_.of_queue[a] == tenants_.of_queue[b]; }
   /// What the stream or kernel of the queue may hold.
-  std::uint32_t most_of(std::uint32_t queue) const { return most(tenants_[of_[queue]]); }
+  std::uint32_t most_of(std::uint32_t queue) const { return tenants_.all[tenants_.of_queue[queue]].most; }
 
-  /// Holders leave the queue's kernel or stream the units that it needs to begin.
-  bool has_room(std::uint32_t queue) const { return has_room(tenants_[of_[queue]]); }
-  bool all_have_room() const {
-    return std::ranges::all_of(tenants_, [this](const Tenant& tenant) { return has_room(tenant); });
+  /// Holders leave the queue's kernel or stream the units that it needs to begin: one for every part.
+  bool is_left_for(std::uint32_t queue) const { return is_left_for_tenant(tenants_.of_queue[queue]); }
+  bool is_left_for_all() const {
+    for (std::uint32_t t = 0; t < holds_.size(); ++t) {
+      if (!is_left_for_tenant(t)) return false;
+    }
+    return true;
   }
 
  private:
-  struct Tenant {
-    std::uint32_t gpu = 0;
-    bool holds = false;
-    std::vector<std::uint32_t> parts{};  ///< units of each
-  };
-
-  std::uint32_t most(const Tenant& tenant) const { return std::min(units_, units_of_parts(tenant.parts)); }
-  bool has_room(const Tenant& tenant) const {
+  bool is_left_for_tenant(std::uint32_t at) const {
+    const Tenant& tenant = tenants_.all[at];
     const auto held = held_.find(tenant.gpu);
     if (held == held_.end()) return true;
-    const std::uint64_t others = held->second - (tenant.holds ? most(tenant) : 0);
-    return others + tenant.parts.size() <= units_;
+    const std::uint64_t others = held->second - (holds_[at] ? tenant.most : 0);
+    return others + tenant.queues.size() <= units_;
   }
 
   std::uint32_t units_;
-  std::vector<std::size_t> of_;  // by queue
-  std::vector<Tenant> tenants_;
-  std::map<std::uint32_t, std::uint64_t> held_;  // by GPU: what holders may hold together
+  Tenants tenants_;
+  std::vector<bool> holds_;               // by tenant
+  std::map<RankId, std::uint64_t> held_;  // by GPU: what holders may hold together
 };
 
 class UnitCheck {
  public:
-  UnitCheck(const Unrolled& unrolled, const HappensBefore& order, const Tenants& tenants, const Machine& machine)
-      : unrolled_(unrolled), order_(order), tenants_(tenants), program_(unrolled.program()), machine_(machine) {
+  UnitCheck(const Unrolled& unrolled, const HappensBefore& order, const Room& room, const Machine& machine)
+      : unrolled_(unrolled), order_(order), room_(room), program_(unrolled.program()), machine_(machine) {
     find_holders();
   }
 
@@ -178,10 +171,10 @@ class UnitCheck {
       const bool rings = step.kind == StepKind::submit && unrolled_.is_kind(step.target, QueueKind::dma);
       const bool computes = (step.kind == StepKind::work || rings) && !unrolled_.is_tracker(step.queue) &&
                             unrolled_.is_kind(step.queue, QueueKind::compute);
-      if (!computes || tenants_.has_room(step.queue)) continue;
+      if (!computes || room_.is_left_for(step.queue)) continue;
       for (std::size_t h = 0; h < holders_.size(); ++h) {
         const Holder& holder = holders_[h];
-        if (tenants_.same(holder.queue, step.queue) || gpu(holder.queue) != gpu(step.queue)) continue;
+        if (room_.same(holder.queue, step.queue) || gpu(holder.queue) != gpu(step.queue)) continue;
         const Queue& queue = program_.queues[step.queue];
         const std::uint32_t first = unrolled_.first_step(step.chain);
         const std::uint32_t last = first + unrolled_.step_count(step.chain) - 1;
@@ -235,7 +228,7 @@ class UnitCheck {
   bool is_kernel(const Holder& holder) const { return !program_.queues[holder.queue].kernel.empty(); }
 
   std::string units_of(const Holder& holder) const {
-    return fmt::format("{} of the {} compute units of GPU {}", tenants_.most_of(holder.queue), machine_.compute_units,
+    return fmt::format("{} of the {} compute units of GPU {}", room_.most_of(holder.queue), machine_.compute_units,
                        gpu(holder.queue).value);
   }
 
@@ -268,7 +261,7 @@ class UnitCheck {
 
   const Unrolled& unrolled_;
   const HappensBefore& order_;
-  const Tenants& tenants_;
+  const Room& room_;
   const Program& program_;
   const Machine& machine_;
   std::vector<std::uint32_t> submitter_;     // by chain: the step that submits it
@@ -279,9 +272,9 @@ class UnitCheck {
 }  // namespace
 
 void check_units(Subject& subject, Findings& findings) {
-  const Tenants tenants(subject.program(), subject.machine());
-  if (tenants.all_have_room()) return;
-  UnitCheck(subject.unrolled(), subject.happens_before(), tenants, subject.machine()).run(findings);
+  const Room room(subject.program(), subject.machine());
+  if (room.is_left_for_all()) return;
+  UnitCheck(subject.unrolled(), subject.happens_before(), room, subject.machine()).run(findings);
 }
 
 }  // namespace cortado::verifier

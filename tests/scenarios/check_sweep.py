@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Sweeps in whole processes: check_sweep.py CORTADO [MPIRUN].
+"""Sweeps in whole processes: check_sweep.py CORTADO [MPIRUN [OPTION...]].
 
 The same database comes out of one thread and of two, of 1 to 4 ranks of MPI, and of a sweep that is killed ten times at
-random and resumed. A database that is being written is refused, and a disk that is full loses nothing.
+random and resumed. A database that is being written is refused, and a disk that is full loses nothing. Of three ranks one
+is killed: with the options that make MPI outlive it the others do its points, without any the sweep ends and is resumed.
 """
 
+import os
 import pathlib
 import random
 import resource
@@ -26,6 +28,19 @@ sizes = { sizes = "1KiB:32KiB" }
 """
 
 
+# Points that take long enough for somebody to die among them.
+SLOW_SPEC = """question = "overlap"
+[fixed]
+collective = "all-gather"
+gemm = "{m}x3584x{k}"
+[axes]
+m = { from = 4096, to = 9728, step = 512 }
+k = { from = 2048, to = 5120, step = 1024 }
+"""
+
+LONGEST = 100  # seconds until somebody who should have noticed a death counts as stuck
+
+
 def contents(path):
     """All that a sweep found: names of columns and rows, in order."""
     database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
@@ -39,9 +54,10 @@ def contents(path):
 
 
 def states(path):
+    """Points that are done. Who reads what a killed process left half written has to be able to write."""
     if not path.exists():
         return 0
-    database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    database = sqlite3.connect(f"file:{path}?mode=rw", uri=True)
     try:
         return database.execute("SELECT count(*) FROM points WHERE state = 'done'").fetchone()[0]
     except sqlite3.Error:
@@ -74,6 +90,51 @@ def killed_ten_times(cortado, spec, output):
         progress.append(states(output))
     check(progress == sorted(progress), f"finished points were lost: {progress}")
     return progress
+
+
+def rank_of(process):
+    """Its rank, if it is one of a sweep that mpirun started."""
+    try:
+        if b"sweep" not in pathlib.Path(f"/proc/{process}/cmdline").read_bytes():
+            return None
+        environment = pathlib.Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
+    except OSError:  # it has ended
+        return None
+    return next((int(one.split(b"=")[1]) for one in environment if one.startswith((b"PMIX_RANK=", b"PMI_RANK="))), None)
+
+
+def below(process):
+    """It and all that it started, and those these started."""
+    try:
+        started = pathlib.Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    except OSError:
+        return [process]
+    return [process] + [one for child in started for one in below(int(child))]
+
+
+def a_rank_dies(cortado, mpirun, options, folder):
+    spec = folder / "slow.toml"
+    spec.write_text(SLOW_SPEC)
+    whole = folder / "slow.db"
+    check(sweep(cortado, spec, whole, "--threads", "2").returncode == 0, "slow points")
+    output = folder / "died.db"
+    command = [*mpirun, *options, "-n", "3", cortado, "sweep", spec, "-o", output]
+    started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    while started.poll() is None and states(output) == 0:
+        time.sleep(0.02)
+    victims = [one for one in below(started.pid) if rank_of(one) == 1]
+    check(len(victims) == 1, f"processes of rank 1: {victims}")
+    os.kill(victims[0], 9)
+    said = started.communicate(timeout=LONGEST)[0]
+    before = states(output)
+    if options:
+        check(started.returncode == 0 and "1 rank died; the others did its points" in said, said)
+    else:
+        check(started.returncode != 0 and 0 < before < 48, f"a rank died, {before} points: {said}")
+        print("this MPI ends with the first rank that dies (no ULFM): the sweep ended and was resumed")
+        last = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST)
+        check(last.returncode == 0, last.stderr)
+    check(contents(output) == contents(whole), "something else is found after a rank has died")
 
 
 def main(arguments):
@@ -109,12 +170,14 @@ def main(arguments):
         check(sweep(cortado, spec, small).returncode == 0, "after a full disk")
         check(contents(small) == expected, "after a full disk something else is found")
 
-        for ranks in (1, 2, 3, 4) if len(arguments) > 1 and arguments[1] else ():
+        mpirun = [arguments[1], "--allow-run-as-root", "--oversubscribe"] if len(arguments) > 1 else []
+        for ranks in (1, 2, 3, 4) if mpirun else ():
             output = folder / f"mpi{ranks}.db"
-            mpirun = [arguments[1], "--allow-run-as-root", "--oversubscribe", "-n", str(ranks)]
-            run = sweep(cortado, spec, output, "--threads", "1", before=mpirun)
+            run = sweep(cortado, spec, output, "--threads", "1", before=[*mpirun, "-n", str(ranks)])
             check(run.returncode == 0, run.stderr)
             check(contents(output) == expected, f"{ranks} ranks find something else than one process")
+        if mpirun:
+            a_rank_dies(cortado, mpirun, arguments[2:], folder)
         print(f"killed at {progress} of {len(expected['points'][1])} points")
     return 0
 

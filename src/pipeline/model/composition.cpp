@@ -203,7 +203,7 @@ SystemRow system_row(const std::vector<CostedBlock>& blocks, const Step& step, s
     (costed.block->once ? once : micro) += time.seconds * times + time.ends;
     (costed.block->once ? row.compute : micro_compute) += costed.compute.seconds * times;
     // Kernels are counted alone, each at its own clock; together they draw what the board lets them, and no less than
-    // GEMMs do at the lowest clock.
+    // GEMMs do at the lowest clocks.
     const double drawn =
         machine.power
             ? std::min(time.joules, std::max(machine.power->cap_w * time.seconds, least_joules(costed.kernels)))

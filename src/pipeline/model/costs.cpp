@@ -139,7 +139,7 @@ KernelCost ModelCosts::gemm_cost(const GemmShape& shape) {
   if (machine_.power && machine_.power->xcd) {
     const GemmModel model(shape, tiling, roomy_);
     cost.joules = cost.seconds * gemm_watts(model, roomy_, machine_.compute_units, estimate.clock_ghz);
-    cost.least_w = gemm_watts(model, roomy_, machine_.compute_units, machine_.power->xcd->curve.lowest());
+    cost.least_w = least_gemm_watts(model, roomy_, machine_.compute_units);
   }
   return cost;
 }

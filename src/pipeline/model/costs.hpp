@@ -55,7 +55,7 @@ struct BesideWay {
 struct KernelCost {
   double seconds = 0;
   double joules = 0;   ///< of one GPU
-  double least_w = 0;  ///< of a GEMM: what a GPU draws at the lowest clock
+  double least_w = 0;  ///< of a GEMM: what a GPU draws at the lowest clocks
 };
 
 class ModelCosts {

@@ -53,7 +53,7 @@ Status check_cap(const std::vector<CostedBlock>& blocks, const Machine& machine)
   }
   if (joules <= machine.power->cap_w * seconds) return {};
   return fail("model.cap",
-              fmt::format("the GEMMs of this step draw {:.0f} W at the lowest clock, but the cap is {:.0f} W",
+              fmt::format("the GEMMs of this step draw {:.0f} W at the lowest clocks, but the cap is {:.0f} W",
                           joules / seconds, machine.power->cap_w),
               fmt::format("use --cap {:.0f} or more", std::ceil(joules / seconds)));
 }

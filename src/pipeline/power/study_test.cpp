@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gemm/gemm.hpp"
 #include "plan/choose.hpp"
 
 namespace cortado::pipeline {
@@ -72,6 +73,20 @@ TEST(PowerStudy, AnyStrategyDoesBoth) {
   EXPECT_GT(cut.rows[2].use.seconds, cut.rows[0].use.seconds);  // both take longer than the GEMM alone
   request.strategy = "serial";
   EXPECT_EQ(refusal(request, unmanaged, machine_with_power()).code, "overlap.program");
+}
+
+// `model` refuses caps below what GEMMs draw with all clocks at their lowest; here nothing else is left, either.
+TEST(PowerStudy, DrawsNoLessThanModelsAsk) {
+  const Machine machine = load_machine("mi300x-8").value();
+  PowerRequest request;
+  request.gemm = GemmShape{4096, 14336, 4096, DType::bf16};
+  request.ranks = 1;
+  const auto report = study_power(request, machine, {.policies = {{&sim::kNoPowerPolicy}}, .cap_w = 200});
+  ASSERT_TRUE(report) << to_string(report.error().errors.front());
+  const GemmModel model(*request.gemm, choose_tiling(*request.gemm, machine, machine.compute_units), machine);
+  const double least = least_gemm_watts(model, machine, machine.compute_units);
+  EXPECT_NEAR(report->rows.front().use.watts(), least, 0.02 * least);
+  EXPECT_TRUE(report->rows.front().above_cap);
 }
 
 TEST(PowerStudy, HasEachAloneAndBothUnderEveryPolicy) {

@@ -1,10 +1,9 @@
 // The compute units of every GPU: who holds how many, and who is next when some become free.
 //
-// A tenant is a kernel: the parts of one kernel of a rank together, or a stream whose kernels follow one another. It is
-// launched, takes units as they are free, and gives them back; nobody takes them away. Free units go to the tenant of
-// the highest priority, among equals to the one launched first, as many as it wants, and only then to the next: a large
-// kernel launched first fills the GPU, and a later one starts when the workgroups of the first no longer need all units
-// that are given back.
+// A tenant (ir/tenants.hpp) is launched, takes units as they are free, and gives them back; nobody takes them away.
+// Free units go to the tenant of the highest priority, among equals to the one launched first, as many as it wants, and
+// only then to the next: a large kernel launched first fills the GPU, and a later one starts when the workgroups of the
+// first no longer need all units that are given back.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +13,7 @@
 #include "cortado/machine.hpp"
 #include "cortado/program.hpp"
 
+#include "ir/tenants.hpp"
 #include "sim/kernel/time.hpp"
 #include "sim/power/listener.hpp"
 
@@ -25,22 +25,22 @@ class ComputeUnits {
   ComputeUnits(const Program& program, const Machine& machine, Listener& listener);
 
   using Tenant = std::uint32_t;
-  static constexpr Tenant kNone = ~Tenant{0};
+  static constexpr Tenant kNone = Tenants::kNone;
 
-  Tenant tenant_of(std::uint32_t queue) const { return tenant_of_[queue]; }  ///< kNone if it is no compute queue
-  const std::vector<std::uint32_t>& queues(Tenant tenant) const { return tenants_[tenant].queues; }
-  bool is_kernel(Tenant tenant) const { return tenants_[tenant].kernel; }  ///< not a stream
+  Tenant tenant_of(std::uint32_t queue) const { return tenants_.of_queue[queue]; }  ///< kNone if it is no compute queue
+  const std::vector<std::uint32_t>& queues(Tenant tenant) const { return tenants_.all[tenant].queues; }
+  bool is_kernel(Tenant tenant) const { return tenants_.all[tenant].kernel; }  ///< not a stream
   /// What it may hold at most: of a kernel what all its parts may, of a stream its limit.
-  std::uint32_t most(Tenant tenant) const { return tenants_[tenant].most; }
-  std::uint32_t held(Tenant tenant) const { return tenants_[tenant].held; }
+  std::uint32_t most(Tenant tenant) const { return tenants_.all[tenant].most; }
+  std::uint32_t held(Tenant tenant) const { return uses_[tenant].held; }
   /// All of the same GPU, itself included.
-  const std::vector<Tenant>& neighbours(Tenant tenant) const { return gpus_[tenants_[tenant].gpu].tenants; }
+  const std::vector<Tenant>& neighbours(Tenant tenant) const { return gpus_[tenants_.all[tenant].gpu.value].tenants; }
   /// Units of the same GPU that others hold.
   std::uint32_t held_by_others(Tenant tenant) const;
 
   /// Behind all that were launched before. It wants so many units more.
   void launch(Tenant tenant, std::uint32_t wanted);
-  void want(Tenant tenant, std::uint32_t more) { tenants_[tenant].wanted = more; }
+  void want(Tenant tenant, std::uint32_t more) { uses_[tenant].wanted = more; }
   void release(Tenant tenant, std::uint32_t units, SimTime now);
 
   /// The next grant on the GPU of the tenant, if there is one.
@@ -54,12 +54,7 @@ class ComputeUnits {
   double unit_seconds() const { return unit_seconds_; }
 
  private:
-  struct TenantState {
-    std::vector<std::uint32_t> queues;
-    std::uint32_t gpu = 0;
-    bool kernel = false;
-    std::int32_t priority = 0;
-    std::uint32_t most = 0;
+  struct Use {
     std::uint32_t held = 0;
     std::uint32_t wanted = 0;
     std::uint64_t launched = 0;
@@ -70,10 +65,11 @@ class ComputeUnits {
     std::vector<Tenant> tenants;
   };
 
-  void hold(TenantState& tenant, std::uint32_t units, SimTime now);
+  Gpu& gpu_of(Tenant tenant) { return gpus_[tenants_.all[tenant].gpu.value]; }
+  void hold(Tenant tenant, std::uint32_t units, SimTime now);
 
-  std::vector<Tenant> tenant_of_;  // by queue
-  std::vector<TenantState> tenants_;
+  Tenants tenants_;
+  std::vector<Use> uses_;  // by tenant
   std::vector<Gpu> gpus_;
   Listener& listener_;
   std::uint64_t launches_ = 0;

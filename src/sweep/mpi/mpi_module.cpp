@@ -3,8 +3,13 @@
 #include <cstring>
 #include <list>
 #include <mpi.h>
+#include <set>
 #include <thread>
 #include <vector>
+
+#ifdef CORTADO_MPI_OUTLIVES_RANKS
+#include <mpi-ext.h>
+#endif
 
 #include "sweep/mpi/module.hpp"
 
@@ -13,6 +18,10 @@ namespace {
 constexpr int kTag = 21;
 /// Others need the core that a spinning MPI_Recv would take.
 constexpr std::chrono::microseconds kNap{200};
+/// A probe does not always tell that somebody has died.
+constexpr std::chrono::milliseconds kBetweenRollCalls{20};
+
+using Clock = std::chrono::steady_clock;
 
 struct Sent {
   std::vector<char> bytes;
@@ -20,8 +29,11 @@ struct Sent {
 };
 
 struct State {
+  int rank = 0;
   std::list<Sent> sending;
   std::vector<char> received;
+  std::set<int> told_gone;
+  Clock::time_point roll_called = Clock::now();
   char error[MPI_MAX_ERROR_STRING] = {};
 };
 
@@ -37,13 +49,54 @@ const char* text_of(int code) {
   return state().error;
 }
 
-/// Forgets what has arrived.
+/// Whether a rank that has died is all that is wrong.
+bool is_of_dead_rank(int code) {
+#ifdef CORTADO_MPI_OUTLIVES_RANKS
+  int kind = MPI_SUCCESS;
+  MPI_Error_class(code, &kind);
+  return kind == MPIX_ERR_PROC_FAILED || kind == MPIX_ERR_PROC_FAILED_PENDING;
+#else
+  static_cast<void>(code);
+  return false;
+#endif
+}
+
+/// A rank that has died and was not told yet; -1: there is none. Messages of any rank can be received again then.
+int next_gone() {
+#ifdef CORTADO_MPI_OUTLIVES_RANKS
+  state().roll_called = Clock::now();
+  MPI_Group dead = MPI_GROUP_EMPTY;
+  MPI_Group all = MPI_GROUP_EMPTY;
+  int acknowledged = 0;
+  MPIX_Comm_get_failed(MPI_COMM_WORLD, &dead);
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  int size = 0;
+  MPI_Group_size(dead, &size);
+  MPIX_Comm_ack_failed(MPI_COMM_WORLD, size, &acknowledged);
+  int found = -1;
+  for (int i = 0; i < size && found < 0; ++i) {
+    int rank = MPI_UNDEFINED;
+    MPI_Group_translate_ranks(dead, 1, &i, all, &rank);
+    const bool heard = state().rank == 0 || rank == 0;
+    if (rank != MPI_UNDEFINED && heard && state().told_gone.insert(rank).second) found = rank;
+  }
+  MPI_Group_free(&dead);
+  MPI_Group_free(&all);
+  return found;
+#else
+  return -1;
+#endif
+}
+
+/// Forgets what has arrived, or never will.
 const char* progress() {
   std::list<Sent>& sending = state().sending;
   for (auto sent = sending.begin(); sent != sending.end();) {
     int done = 0;
-    if (const char* error = text_of(MPI_Test(&sent->request, &done, MPI_STATUS_IGNORE))) return error;
-    sent = done != 0 ? sending.erase(sent) : std::next(sent);
+    const int code = MPI_Test(&sent->request, &done, MPI_STATUS_IGNORE);
+    const bool lost = is_of_dead_rank(code);
+    if (!lost && code != MPI_SUCCESS) return text_of(code);
+    sent = done != 0 || lost ? sending.erase(sent) : std::next(sent);
   }
   return nullptr;
 }
@@ -53,6 +106,7 @@ const char* start(int* rank, int* size) {
   if (const char* error = text_of(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided))) return error;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   if (const char* error = text_of(MPI_Comm_rank(MPI_COMM_WORLD, rank))) return error;
+  state().rank = *rank;
   return text_of(MPI_Comm_size(MPI_COMM_WORLD, size));
 }
 
@@ -63,31 +117,44 @@ const char* send(int to, const void* bytes, std::size_t size) {
   sent.bytes.assign(begin, begin + size);
   const int code =
       MPI_Isend(sent.bytes.data(), static_cast<int>(size), MPI_BYTE, to, kTag, MPI_COMM_WORLD, &sent.request);
-  if (const char* error = text_of(code)) return error;
+  if (is_of_dead_rank(code)) {
+    state().sending.pop_back();
+  } else if (const char* error = text_of(code)) {
+    return error;
+  }
   return progress();
 }
 
 const char* receive(int* from, const void** bytes, std::size_t* size, long microseconds) {
   *from = -1;
-  const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(microseconds);
+  *bytes = nullptr;
+  *size = 0;
+  const int source = state().rank == 0 ? MPI_ANY_SOURCE : 0;
+  const auto until = Clock::now() + std::chrono::microseconds(microseconds);
   for (;;) {
     if (const char* error = progress()) return error;
     int there = 0;
     MPI_Status status;
-    if (const char* error = text_of(MPI_Iprobe(MPI_ANY_SOURCE, kTag, MPI_COMM_WORLD, &there, &status))) return error;
-    if (there != 0) {
+    const int probed = MPI_Iprobe(source, kTag, MPI_COMM_WORLD, &there, &status);
+    const bool told = is_of_dead_rank(probed);
+    if (told || Clock::now() - state().roll_called > kBetweenRollCalls) {
+      if ((*from = next_gone()) >= 0) return nullptr;
+    }
+    if (const char* error = told ? nullptr : text_of(probed)) return error;
+    if (!told && there != 0) {
       int count = 0;
       if (const char* error = text_of(MPI_Get_count(&status, MPI_BYTE, &count))) return error;
       state().received.resize(static_cast<std::size_t>(count));
       const int code = MPI_Recv(state().received.data(), count, MPI_BYTE, status.MPI_SOURCE, kTag, MPI_COMM_WORLD,
                                 MPI_STATUS_IGNORE);
+      if (is_of_dead_rank(code)) continue;  // in the middle of a message: the next probe tells
       if (const char* error = text_of(code)) return error;
       *from = status.MPI_SOURCE;
       *bytes = state().received.data();
       *size = state().received.size();
       return nullptr;
     }
-    if (std::chrono::steady_clock::now() >= until) return nullptr;
+    if (Clock::now() >= until) return nullptr;
     std::this_thread::sleep_for(kNap);
   }
 }
