@@ -15,13 +15,13 @@ class AllGather {
  public:
   explicit AllGather(Schedule& schedule);
 
-  /// The block that the rank contributes; empty if the bytes do not reach that far.
+  /// The block that the rank contributes; empty if there are not enough bytes for one.
   const Region& input(RankId rank) const { return inputs_[rank.value]; }
 
   /// Where `receiver` gets the block of `sender`.
   Region block(RankId receiver, RankId sender) const { return blocks_.of(outputs_[receiver.value], sender.value); }
 
-  /// Out of place the rank also needs its own block in its output.
+  /// Out of place, the rank also needs its own block in its output.
   void copy_own_block(RankId rank);
 
   Result<Program> finish();

@@ -1,6 +1,6 @@
-// all-gather b2b: every rank i pushes its block to i+1, i+2, ... modulo N with copies that stand back to back in one
-// queue, so that they overlap in one engine and share one doorbell and one signal. With `ways` w there are
-// ceil((N-1)/w) such queues.
+// all-gather b2b: every rank i pushes its block to i+1, i+2, ... modulo N with back-to-back copies in one queue, so
+// that they overlap in one engine and share one doorbell and one signal. With `ways` w there are ceil((N-1)/w) such
+// queues.
 #include "plan/collective/all_gather.hpp"
 
 namespace cortado::plan {

@@ -1,4 +1,4 @@
-// all-gather cores-ll, cores-simple: every rank gives its block to all others with one kernel.
+// all-gather cores-ll, cores-simple: every rank sends its block to all others with one kernel.
 #include "plan/collective/all_gather.hpp"
 #include "plan/collective/core_kernels.hpp"
 

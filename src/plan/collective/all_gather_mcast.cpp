@@ -1,5 +1,5 @@
-// all-gather mcast: every rank pushes its block with packets that read it once and write it to all peers, or as many as
-// a packet takes.
+// all-gather mcast: every rank pushes its block with packets that read it once and write it to all peers, or to as many
+// as a packet allows.
 #include "plan/collective/all_gather.hpp"
 
 namespace cortado::plan {

@@ -1,4 +1,4 @@
-// all-gather pcpy: every rank i pushes its block to i+1, i+2, ... modulo N, each copy on its own queue on the engine
+// all-gather pcpy: every rank i pushes its block to i+1, i+2, ... modulo N, each copy in its own queue on the engine
 // that the machine prefers for that peer.
 #include "plan/collective/all_gather.hpp"
 

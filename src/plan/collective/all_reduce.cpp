@@ -35,7 +35,7 @@ Result<Program> AllReduce::finish() {
 
 namespace {
 
-/// By DMA engines. An owner starts to push a piece of its sum as soon as that piece is complete.
+/// With DMA engines. An owner starts to push a piece of its sum as soon as that piece is complete.
 Result<Program> plan_all_reduce(Schedule& schedule, Reducer reduce) {
   AllReduce all(schedule);
   LaneGrid lanes(schedule);

@@ -1,4 +1,4 @@
-// What the all-reduce variants have in common: buffers and the contract; a reduction, and an all-gather of the sums in
+// What the all-reduce variants have in common: buffers and the contract; a reduction, then an all-gather of the sums in
 // the same program and queues.
 //
 //   out of place: sum over in<r> goes to every out<r>
@@ -21,7 +21,7 @@ class AllReduce {
     return slice(outputs_[rank.value], reduction_.blocks.offset(owner.value) + offset, bytes);
   }
 
-  /// The sums and where every rank gets them.
+  /// The sums and where every rank receives them.
   Gathering gathering() const;
 
   Result<Program> finish();

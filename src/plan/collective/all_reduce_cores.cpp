@@ -1,4 +1,4 @@
-// all-reduce cores-ll, cores-simple: a reduce-scatter, then an all-gather of the sums, in one kernel a rank.
+// all-reduce cores-ll, cores-simple: a reduce-scatter, then an all-gather of the sums, in one kernel per rank.
 #include "plan/collective/all_reduce.hpp"
 #include "plan/collective/core_kernels.hpp"
 

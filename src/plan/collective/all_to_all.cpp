@@ -8,7 +8,7 @@ AllToAll::AllToAll(Schedule& schedule) : schedule_(schedule) {
   const Bytes bytes = schedule.request().bytes;
   const std::uint32_t ranks = schedule.rank_count();
   const Blocks blocks(bytes, ranks, Bytes{1});
-  // A block that is left to the caller is written by it.
+  // If the rank's own block is left to the caller, the caller writes it.
   const BufferRole out_role = schedule.request().own_block ? BufferRole::output : BufferRole::inout;
   for (const RankId rank : schedule.ranks()) {
     const Bytes received = blocks.size(rank.value);

@@ -1,7 +1,7 @@
 // What the copying all-to-all variants have in common: buffers, blocks and the contract.
 //
-// in<i> holds the blocks for ranks 0, 1, ...; out<j> receives the blocks from ranks 0, 1, ... Block j is as large in
-// every in<i>; if the bytes do not divide evenly, ranks with a larger block receive more.
+// in<i> holds the blocks for ranks 0, 1, ...; out<j> receives the blocks from ranks 0, 1, ... Block j has the same size
+// in every in<i>; if the bytes do not divide evenly, ranks with a larger block receive more.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// all-to-all b2b: every rank pushes block j to rank j for j = 0, 1, ... without itself, with copies that stand back to
-// back in one queue and share one doorbell and one signal. With `ways` w there are ceil((N-1)/w) such queues.
+// all-to-all b2b: every rank pushes block j to rank j for j = 0, 1, ... except itself, with back-to-back copies in one
+// queue that share one doorbell and one signal. With `ways` w there are ceil((N-1)/w) such queues.
 #include "plan/collective/all_to_all.hpp"
 
 namespace cortado::plan {

@@ -1,5 +1,5 @@
-// all-to-all cores-ll, cores-simple: every rank gives block j to rank j with one kernel. GPU-core libraries make it of
-// a send and a receive for each peer.
+// all-to-all cores-ll, cores-simple: every rank sends block j to rank j with one kernel. GPU-core libraries implement
+// it as a send and a receive for each peer.
 #include "plan/collective/all_to_all.hpp"
 #include "plan/collective/core_kernels.hpp"
 

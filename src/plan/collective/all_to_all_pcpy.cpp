@@ -1,4 +1,4 @@
-// all-to-all pcpy: every rank pushes block j to rank j for j = 0, 1, ... without itself, each copy in its own queue on
+// all-to-all pcpy: every rank pushes block j to rank j for j = 0, 1, ... except itself, each copy in its own queue on
 // the engine that the machine prefers for that peer.
 #include "plan/collective/all_to_all.hpp"
 

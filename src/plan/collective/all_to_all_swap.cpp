@@ -1,5 +1,5 @@
-// all-to-all swap: block j of rank i and block i of rank j change places in one packet, both directions at once. Each
-// unordered pair has one owner whose engine does it: ranks take pairs from rank 0 upward, at most ceil((N-1)/2) each.
+// all-to-all swap: one packet swaps block j of rank i and block i of rank j, both directions at once. Each unordered
+// pair has one owner whose engine does it: ranks take pairs from rank 0 upward, at most ceil((N-1)/2) each.
 #include <utility>
 
 #include <fmt/format.h>

@@ -7,8 +7,8 @@
 
 namespace cortado::plan {
 
-/// `total` bytes in `parts` consecutive blocks of whole elements, as even as can be: with E elements, the first E mod
-/// parts blocks have one element more than the others. Blocks may be empty. `total` is a whole number of elements.
+/// `total` bytes in `parts` consecutive blocks of whole elements, as even as possible: with E elements, the first E mod
+/// parts blocks have one element more than the others. Blocks may be empty. `total` must be a whole number of elements.
 class Blocks {
  public:
   Blocks(Bytes total, std::uint32_t parts, Bytes element);
@@ -22,7 +22,7 @@ class Blocks {
   std::uint32_t parts_;
   std::uint64_t element_;
   std::uint64_t small_;   // elements of the smaller blocks
-  std::uint64_t larger_;  // how many blocks have one more
+  std::uint64_t larger_;  // number of blocks with one more
 };
 
 }  // namespace cortado::plan

@@ -1,6 +1,6 @@
 // What the broadcast variants have in common: buffers and the contract.
 //
-//   out of place: in<root> is copied to every out<r>, the root's own among them
+//   out of place: in<root> is copied to every out<r>, including the root's own
 //   in place:     buf<root> is copied to every other buf<r>
 #pragma once
 
@@ -18,7 +18,7 @@ class BroadcastToAll {
   const Region& input() const { return input_; }
   const Region& output(RankId rank) const { return outputs_[rank.value]; }
 
-  /// Fills the root's own output if that is another buffer, and completes the program.
+  /// Fills the root's own output if that is a separate buffer, and completes the program.
   Result<Program> finish();
 
  private:

@@ -1,5 +1,5 @@
-// broadcast b2b: the root pushes the buffer to root+1, root+2, ... modulo N with copies that stand back to back in one
-// queue and share one doorbell and one signal. With `ways` w there are ceil((N-1)/w) such queues.
+// broadcast b2b: the root pushes the buffer to root+1, root+2, ... modulo N with back-to-back copies in one queue that
+// share one doorbell and one signal. With `ways` w there are ceil((N-1)/w) such queues.
 #include "plan/collective/broadcast.hpp"
 
 namespace cortado::plan {

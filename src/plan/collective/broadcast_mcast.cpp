@@ -1,5 +1,5 @@
-// broadcast mcast: the root pushes the buffer with packets that read it once and write it to all peers, or as many as a
-// packet takes.
+// broadcast mcast: the root pushes the buffer with packets that read it once and write it to all peers, or to as many
+// as a packet allows.
 #include "plan/collective/broadcast.hpp"
 
 namespace cortado::plan {

@@ -9,7 +9,7 @@
 namespace cortado::plan {
 namespace {
 
-/// As even as can be, at least one each.
+/// As even as possible, at least one each.
 std::uint32_t share(std::uint32_t units, std::uint32_t parts, std::uint32_t index) {
   return std::max(1U, units / parts + (index < units % parts ? 1 : 0));
 }
@@ -51,7 +51,7 @@ CoreKernels::PeerParts CoreKernels::add_parts(RankId rank, RankId peer, std::uin
     const Lane both = part("", units, 2);
     return {both, both};
   }
-  // Both calls are made before either part starts: they stand with the one that the protocol submits first.
+  // Both calls are made before either part starts: they are counted for the one that the protocol submits first.
   const bool sends_first = protocol_ == CoreProtocol::ll;
   return {part(".send", units - units / 2, sends_first ? 2 : 0), part(".receive", units / 2, sends_first ? 0 : 2)};
 }

@@ -113,7 +113,7 @@ Result<Program> complete_program(const std::string& planner, const Json& asked, 
   return program;
 }
 
-/// Plain copies say which buffers the caller has and what is promised.
+/// The program of plain copies provides the caller's buffers and the contract.
 Result<Program> plan_externally(const CollectiveRequest& request, const Machine& machine) {
   CollectiveRequest copies = request;
   copies.variant = "pcpy";

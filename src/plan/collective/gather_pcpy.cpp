@@ -1,7 +1,7 @@
 // gather pcpy: every rank pushes its block to its place in the root's buffer, on the engine that the machine prefers
 // for the root.
 //
-//   out of place: in<r> goes to block r of out<root>, the root's own among them
+//   out of place: in<r> goes to block r of out<root>, including the root's own
 //   in place:     the root's block is already at its place in buf<root>
 #include "cortado/program.hpp"
 

@@ -31,14 +31,14 @@ class Barrier {
   std::vector<SignalId> arrived_;
 };
 
-/// The part of a host in the two barriers of its iteration.
+/// A host's part in the two barriers of its iteration.
 struct Barriers {
   Barrier* enter;
   Barrier* exit;  ///< nullptr: none
   std::size_t participant;
 };
 
-/// One host queue; `rank` none speaks for all ranks.
+/// One host queue; without `rank` it serves all ranks.
 HostPlace add_host_queue(ProgramBuilder& builder, const HostFrame& frame, std::optional<RankId> rank,
                          std::optional<Barriers> barriers) {
   const QueueId host = builder.host_queue(rank ? fmt::format("host{}", rank->value) : "host", rank);

@@ -23,7 +23,7 @@ double estimate(const ProtocolEstimate& protocol, const CollectiveRequest& reque
          static_cast<double>(request.bytes.value) / rate;
 }
 
-/// One channel for each GPU that sums up in the switch, and for 32 of them at most (NVIDIA/nccl: NCCL_MAX_NVLS_ARITY).
+/// One channel per GPU that sums in the switch, and at most 32 of them (NVIDIA/nccl: NCCL_MAX_NVLS_ARITY).
 double estimate(const MulticastTiming& multicast, const CollectiveRequest& request) {
   constexpr std::uint32_t kMostHeads = 32;
   const std::uint32_t heads = std::min(request.ranks, kMostHeads);
@@ -83,7 +83,7 @@ std::string engine_variant(const CollectiveRequest& request, const Machine& mach
 
 namespace {
 
-/// Places 0, 1, -1, 2, -2, ... of a circle of `size`.
+/// Positions 0, 1, -1, 2, -2, ... on a circle of `size`.
 std::vector<std::uint32_t> zigzag(std::uint32_t size) {
   std::vector<std::uint32_t> places;
   for (std::uint32_t i = 0; i < size; ++i) {
@@ -93,7 +93,7 @@ std::vector<std::uint32_t> zigzag(std::uint32_t size) {
   return places;
 }
 
-/// The last rank, then the zigzag turned by every place of the circle of all others.
+/// The last rank, then the zigzag rotated to every position of the circle of all others.
 std::vector<std::vector<RankId>> walecki_rings(std::uint32_t ranks) {
   const std::uint32_t circle = ranks - 1;
   const std::vector<std::uint32_t> base = zigzag(circle);
@@ -128,7 +128,7 @@ std::string_view ring_variant(Protocol protocol) {
 std::vector<std::vector<RankId>> balanced_rings(std::uint32_t ranks, const Machine& machine) {
   if (ranks > 2 && is_full_mesh(ranks, machine)) return walecki_rings(ranks);
   std::vector<RankId> ring = ring_order(ranks, machine);
-  // Without any ring the schedule refuses the first link that is missing.
+  // If there is no ring, the schedule rejects the first missing link.
   for (std::uint32_t rank = 0; ring.size() < ranks; ++rank) ring.push_back({rank});
   return {ring};
 }
@@ -156,10 +156,11 @@ std::vector<LibraryRing> library_rings(Schedule& schedule, Protocol protocol, By
 }
 
 Bytes multicast_chunk(Bytes bytes, std::uint32_t ranks, std::uint32_t units) {
-  // As ncclGetAlgoInfo and calcCollChunking of NCCL 2.30 do it: chunks so small that a message has a few loops of them.
+  // As in ncclGetAlgoInfo and calcCollChunking of NCCL 2.30: chunks small enough that a message takes a few loops of
+  // them.
   struct Size {
     std::uint64_t chunk;
-    std::uint64_t loops;  // of the next larger chunk, that a message needs for that
+    std::uint64_t loops;  // used for messages of fewer loops than this of the next larger chunk
   };
   constexpr std::array<Size, 4> kSizes{{{16384, 2}, {32768, 8}, {65536, 64}, {131072, 0}}};
   for (std::size_t i = 0; i + 1 < kSizes.size(); ++i) {

@@ -21,7 +21,7 @@
 namespace cortado::plan {
 namespace {
 
-/// Of every block each ring takes as much as it has of all compute units.
+/// Each ring takes a share of every block in proportion to its share of all compute units.
 class Slices {
  public:
   Slices(const std::vector<LibraryRing>& rings, Bytes element) : element_(element) {
@@ -94,7 +94,7 @@ Result<Program> plan_all_reduce_rings(Schedule& schedule) {
   return all.finish();
 }
 
-/// The block of an owner is read and written by nobody else, so that ranks wait for what they get only.
+/// Nobody else reads or writes the block of an owner, so ranks wait only for what they receive.
 Result<Program> plan_all_reduce_multicast(Schedule& schedule) {
   AllReduce all(schedule);
   schedule.omit_exit_barrier();
@@ -124,8 +124,8 @@ Result<Program> plan_all_reduce_multicast(Schedule& schedule) {
   return all.finish();
 }
 
-/// An all-to-all of sends and receives, a part of the kernel for each peer. The last bytes of a send, as many as its
-/// units take at a time, go through staging memory and are unpacked by the receiver.
+/// An all-to-all of sends and receives, with one part of the kernel per peer. The last bytes of a send, as many as its
+/// units process at a time, go through staging memory and are unpacked by the receiver.
 class Sends {
  public:
   Sends(Schedule& schedule, Protocol protocol)
@@ -156,7 +156,7 @@ class Sends {
     arrivals_.push_back({rank, peer, lane.raise(peer), staged, slice(dst, straight, last)});
   }
 
-  /// Once all are sent: what a rank sends to a peer and what it receives from it share a part.
+  /// After everything has been sent: what a rank sends to a peer and what it receives from it share a part.
   void receive() {
     for (const Sent& sent : arrivals_) {
       Lane& lane = lanes_.at({sent.to, sent.from});
@@ -166,7 +166,7 @@ class Sends {
   }
 
  private:
-  using Pair = std::pair<RankId, RankId>;  // of the part: whose it is, and the peer
+  using Pair = std::pair<RankId, RankId>;  // identifies a part: its rank, and the peer
   struct Sent {
     RankId from;
     RankId to;

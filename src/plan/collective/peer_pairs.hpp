@@ -16,7 +16,7 @@ struct PeerPair {
 };
 
 /// The peers sorted by their preferred engine. If their number is odd, the one with the lowest engine stays alone; the
-/// others are paired one after another, and the command runs on the higher engine of the pair.
+/// others are paired consecutively, and the command runs on the higher engine of the pair.
 std::vector<PeerPair> pair_peers(Schedule& schedule, RankId rank);
 
 /// The copies and broadcasts of `src` for these pairs, each in its own queue; target(peer) is the region at the peer.

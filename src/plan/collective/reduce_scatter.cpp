@@ -28,7 +28,7 @@ Result<Program> ReduceScatter::finish() {
 
 namespace {
 
-/// By DMA engines.
+/// With DMA engines.
 Result<Program> plan_reduce_scatter(Schedule& schedule, Reducer reduce) {
   ReduceScatter scatter(schedule);
   LaneGrid lanes(schedule);
@@ -51,7 +51,7 @@ Variant reduce_scatter_add() {
           .reduces = true};
 }
 
-/// pcpy: engines move every block to scratch memory of its owner, a kernel of the owner adds them.
+/// pcpy: engines move every block to scratch memory of its owner; a kernel of the owner adds them.
 Variant reduce_scatter_pcpy() {
   return {.info = {.collective = "reduce-scatter",
                    .variant = "pcpy",

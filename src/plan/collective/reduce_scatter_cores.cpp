@@ -1,4 +1,4 @@
-// reduce-scatter cores-ll, cores-simple: every rank gives block j to rank j, which adds them up; one kernel a rank.
+// reduce-scatter cores-ll, cores-simple: every rank sends block j to rank j, which adds them up; one kernel per rank.
 #include "plan/collective/core_kernels.hpp"
 #include "plan/collective/reduce_scatter.hpp"
 

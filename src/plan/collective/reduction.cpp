@@ -72,7 +72,7 @@ std::vector<ReducedPiece> reduce_by_kernel(Schedule& schedule, LaneGrid& lanes, 
 std::vector<ReducedPiece> reduce_by_adding(Schedule& schedule, LaneGrid& lanes, const Reduction& reduction) {
   const std::uint32_t ranks = schedule.rank_count();
   const DType dtype = schedule.request().dtype;
-  // An engine reads what it adds to: where memory does not add, the owner's engines fetch what they add to its sums.
+  // An engine reads what it adds to: where memory cannot add, the owner's engines fetch what they add to its sums.
   const bool pull = !schedule.machine().features.near_memory_compute;
   std::vector<Blocks> cuts;
   std::vector<std::vector<std::optional<SignalId>>> complete;  // [owner][piece]: the step before

@@ -1,4 +1,4 @@
-// The one list of collective variants.
+// The single list of collective variants.
 #include <algorithm>
 #include <iterator>
 
@@ -15,8 +15,8 @@
 namespace cortado {
 namespace plan {
 
-// Each is defined in the file of its name; the two protocols of kernels on compute units share <collective>_cores.cpp,
-// rings <collective>_ring.cpp, the other reductions <collective>.cpp.
+// Each is defined in the file of the same name, except that the two protocols of kernels on compute units share
+// <collective>_cores.cpp, rings <collective>_ring.cpp, and the other reductions <collective>.cpp.
 Variant all_gather_b2b();
 Variant all_gather_bcst();
 Variant all_gather_cores_ll();
@@ -53,7 +53,7 @@ Variant scatter_pcpy();
 
 namespace {
 
-/// Those of the library behind the others of each collective.
+/// Those of the library come after the others of each collective.
 std::vector<Variant> with_library(std::vector<Variant> list) {
   std::ranges::move(library_variants(), std::back_inserter(list));
   std::ranges::stable_sort(list, {}, [](const Variant& variant) { return variant.info.collective; });
@@ -104,7 +104,7 @@ bool is_library(std::string_view variant) {
   return variant == kLibraryVariant || variant == "rccl" || variant == "nccl";
 }
 
-/// Collectives that libraries have on copy engines.
+/// Collectives that libraries run on copy engines.
 bool runs_on_engines(const CollectiveRequest& request) {
   return request.runtime != RuntimeMode::raw &&
          (request.collective == "all-gather" || request.collective == "all-to-all");

@@ -176,7 +176,7 @@ Status check_library(const CollectiveRequest& request, const Variant& variant, c
               "use variant library");
 }
 
-/// On compute units, where the caller leaves open on how many.
+/// The number of compute units if the caller does not specify it.
 std::uint32_t units_of_library(const Variant& variant, const Machine& machine) {
   if (!machine.timing) return 0;
   if (variant.library) {

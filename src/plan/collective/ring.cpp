@@ -17,7 +17,7 @@ Terms terms_of(const Reduction& reduction) {
 
 namespace {
 
-/// Extends the order, depth first, by GPUs that it does not have yet.
+/// Extends the order, depth first, with GPUs that it does not contain yet.
 bool close_ring(std::vector<RankId>& order, std::vector<bool>& taken, const Machine& machine) {
   const std::vector<bool>& reached = machine.linked[order.back().value];
   if (order.size() == taken.size()) return reached[order.front().value];
@@ -42,7 +42,7 @@ std::vector<RankId> ring_order(std::uint32_t ranks, const Machine& machine) {
     const std::uint32_t next = (rank + 1) % ranks;
     closed = closed && (next == rank || machine.linked[rank][next]);
   }
-  // Partial meshes have few GPUs; a search among many would not end.
+  // Partial meshes have few GPUs; a search among many would never end.
   constexpr std::uint32_t kMostSearched = 16;
   if (closed) return order;
   if (ranks > kMostSearched) return {};
@@ -100,7 +100,7 @@ Ring::Ring(Schedule& schedule, std::vector<RankId> order, std::vector<Lane> lane
 std::vector<std::vector<Region>> Ring::stage(const Terms& terms) {
   std::vector<std::vector<Region>> staged(count_, std::vector<Region>(count_));
   for (const RankId rank : schedule_.ranks()) {
-    // All blocks come by but the one that the rank before starts with.
+    // All blocks pass through except the one that the previous rank starts with.
     Bytes size;
     for (std::uint32_t back = 2; back <= count_; ++back) size += terms.size(before(rank, back));
     const Region staging = schedule_.buffer(traits_.name + "staging", rank, size, BufferRole::scratch);

@@ -1,12 +1,12 @@
-// Collectives around a ring: in every step each rank sends one block to its neighbour, the next one in the ring.
+// Collectives around a ring: in every step each rank sends one block to its neighbour, the next rank in the ring.
 //
-// A reduction has N-1 steps. In step s the rank at place p sends the block of the rank s places before it, so that the
-// block of c starts at the rank behind c, takes up the block of every rank that it comes to, and ends at its owner c.
-// On compute units what comes in waits in staging memory; a kernel reads it and the own block and writes the sum
-// straight into the staging memory of the neighbour, or, at the owner, to where the sum belongs. With memory that adds
-// the sums grow in the buffers themselves: each copy adds to the block of the neighbour.
+// A reduction has N-1 steps. In step s, the rank at position p sends the block of the rank s positions before it, so
+// that the block of c starts at the rank after c, accumulates the block of every rank that it passes, and ends at its
+// owner c. On compute units, incoming blocks wait in staging memory; a kernel reads them and the rank's own block and
+// writes the sum directly into the staging memory of the neighbour or, at the owner, to its final place. With memory
+// that adds, the sums grow in the buffers themselves: each copy adds to the block of the neighbour.
 //
-// A gathering has N-1 steps as well: first the own block, then what came in in the step before.
+// A gathering also has N-1 steps: first the rank's own block, then what arrived in the previous step.
 #pragma once
 
 #include <optional>
@@ -17,13 +17,13 @@
 
 namespace cortado::plan {
 
-/// What is gathered: the block of every rank, and where every rank gets those of all.
+/// What is gathered: the block of every rank, and where every rank receives all of them.
 struct Gathering {
   std::vector<Region> own;                  ///< by rank
   std::vector<std::vector<Region>> places;  ///< [rank][owner]; the place of the own block may be the block itself
 };
 
-/// What is added up: the blocks that every rank has for every owner, and where the owners get their sums.
+/// What is added up: the blocks that every rank has for every owner, and where the owners receive their sums.
 struct Terms {
   std::vector<std::vector<Region>> blocks;  ///< [rank][owner]
   std::vector<Region> sums;                 ///< by owner
@@ -33,15 +33,15 @@ struct Terms {
 };
 Terms terms_of(const Reduction& reduction);
 
-/// The first `ranks` GPUs in an order in which each has a link to the next and the last to the first: their own order
-/// if it is one. Empty: there is none.
+/// The first `ranks` GPUs in an order in which each has a link to the next and the last to the first: ascending order
+/// if that works. Empty: there is none.
 std::vector<RankId> ring_order(std::uint32_t ranks, const Machine& machine);
 
 class Ring {
  public:
-  /// One kernel a rank, of one part.
+  /// One kernel per rank, with one part.
   static Ring on_cores(Schedule& schedule);
-  /// One queue a rank, on the engine towards its neighbour.
+  /// One queue per rank, on the engine towards its neighbour.
   static Ring on_engines(Schedule& schedule);
 
   /// A ring of a library, which may have several: a part of the kernel of every rank.
@@ -57,14 +57,15 @@ class Ring {
   /// On compute units.
   void reduce_by_kernel(const Terms& terms);
 
-  /// On compute units: a reduction and a gathering of the sums. What the owner adds up goes to its neighbour at once.
+  /// On compute units: a reduction and a gathering of the sums. The owner's sum goes to its neighbour at once.
   void all_reduce_by_kernel(const Terms& terms, const Gathering& sums);
 
-  /// On engines. Sums grow in the inputs, so the sum of a rank is its block of its input; its other blocks are used up.
+  /// On engines. Sums grow in the inputs, so the sum of a rank is its block of its input; its other blocks are
+  /// overwritten.
   void reduce_by_adding(const Terms& terms);
 
-  /// The own place is not written. On compute units each rank ends when it has all blocks; on engines when it has sent
-  /// all, and the hosts wait for each other.
+  /// The place of the own block is not written. On compute units, each rank ends when it has all blocks; on engines,
+  /// when it has sent all, and the hosts wait for each other.
   void gather(const Gathering& gathering) { gather_from(1, gathering); }
 
  private:
@@ -76,24 +77,24 @@ class Ring {
   Ring(Schedule& schedule, std::vector<RankId> order, std::vector<Lane> lanes, Traits traits);
 
   RankId next(RankId rank) const { return order_[(place_[rank.value] + 1) % count_]; }
-  /// The rank `back` places before this one.
+  /// The rank `back` positions before this one.
   RankId before(RankId rank, std::uint32_t back) const {
     return order_[(place_[rank.value] + count_ - back % count_) % count_];
   }
 
-  /// Where every rank keeps what comes in: [rank][owner].
+  /// Where every rank keeps incoming blocks: [rank][owner].
   std::vector<std::vector<Region>> stage(const Terms& terms);
-  /// All steps but the last, at the owner.
+  /// All steps except the last, at the owner.
   void pass_sums(const Terms& terms, const std::vector<std::vector<Region>>& staged);
   void gather_from(std::uint32_t first_step, const Gathering& gathering);
-  /// Where the block of the owner goes at the neighbour of the rank.
+  /// The destination of the owner's block at the neighbour of the rank.
   Region target(RankId rank, RankId owner, const Gathering& gathering);
   /// Every rank waits for its last block, and unpacks it if it was staged.
   void finish_gathering(const Gathering& gathering);
 
-  /// The rank's block of the owner is on its way to the neighbour, as the last thing in the lane of the rank.
+  /// Sends the rank's copy of the owner's block to the neighbour; it is the last command in the lane of the rank.
   void hand_on(RankId rank, RankId owner);
-  /// The lane of the rank, once the block of the owner that was handed to it is there.
+  /// The lane of the rank, after the owner's block that was sent to it has arrived.
   Lane& after_arrival(RankId rank, RankId owner);
 
   Schedule& schedule_;
@@ -102,7 +103,7 @@ class Ring {
   std::vector<std::uint32_t> place_;  // by rank
   std::vector<Lane> lanes_;           // by rank
   Traits traits_;
-  std::vector<std::vector<std::optional<SignalId>>> arrivals_;  // [rank][owner], of blocks that nobody waited for yet
+  std::vector<std::vector<std::optional<SignalId>>> arrivals_;  // [rank][owner], of blocks not waited for yet
   std::vector<std::optional<Region>> last_;                     // by rank: staging memory of its last block
 };
 

@@ -1,17 +1,14 @@
-// What stands between the caller and the engines (RuntimeMode), as commands of the program.
+// What is between the caller and the engines (RuntimeMode), as commands of the program.
 //
-//   runtime:  every dma queue of a GPU waits for the GPU's gate. A coordinator, a queue of its own, opens the gate,
-//   waits
-//             for all of them, and its signal is the one that the host waits for.
-//   library, where the machine's runtime has batches (library.batch_bytes): the copies of a GPU stand back to back in
-//   one
-//             queue, or in queues of their own behind a coordinator as above. The barriers are those of the next one.
-//   library, device:  a kernel a GPU tells all others that it is there and waits for them, opens the gate, waits for
-//   its
-//             queues, and does the same again: a barrier before the copies and one behind. The calls behind the kernel
-//             are those that make copies, flags and waits one by one; of a kernel that writes packets itself, a
-//             packet and a doorbell for each peer. On machines whose kernels ring doorbells it does so in the program,
-//             and there is no gate.
+//   runtime  every dma queue of a GPU waits for the GPU's gate. A coordinator, a separate queue, opens the gate and
+//            waits for all of them, and the host waits for its signal.
+//   library  where the machine's runtime has batches (library.batch_bytes): the copies of a GPU are back to back in one
+//            queue, or in separate queues with a coordinator as above. The barriers are those of the next item.
+//   library, device  one kernel per GPU tells all others that it has arrived and waits for them, opens the gate, waits
+//                    for its queues, and does the same again: a barrier before the copies and one after. The calls
+//                    counted for the kernel are those that make copies, flags and waits one by one; for a kernel that
+//                    writes packets itself, one packet and one doorbell per peer. On machines whose kernels ring
+//                    doorbells, this is part of the program, and there is no gate.
 #include <fmt/format.h>
 
 #include "plan/collective/schedule.hpp"
@@ -71,8 +68,8 @@ bool Schedule::fans_out() const {
 std::vector<DrivenQueue> Schedule::add_barriers(const std::vector<std::vector<SignalId>>& ends,
                                                 const std::vector<std::vector<QueueId>>& rung) {
   const std::uint32_t peers = request_.ranks - 1;
-  // A copy for each peer, and for each barrier a flag and a wait for each; or a packet and a doorbell, where they are
-  // no commands of the kernel.
+  // One copy per peer, and for each barrier one flag and one wait per peer; or one packet and one doorbell, if these
+  // are not commands of the kernel.
   const std::uint32_t calls = request_.runtime == RuntimeMode::library ? 5 * peers : kernels_ring() ? 0 : 2 * peers;
   std::vector<QueueId> kernels;
   for (const RankId rank : ranks()) {

@@ -1,6 +1,6 @@
 // What the scatter variants have in common: buffers, blocks and the contract.
 //
-//   out of place: block r of in<root> goes to out<r>, the root's own among them
+//   out of place: block r of in<root> goes to out<r>, including the root's own
 //   in place:     the root keeps its block where it is, in buf<root>
 #pragma once
 
@@ -18,7 +18,7 @@ class Scatter {
   const Region& block(RankId rank) const { return blocks_[rank.value]; }
   const Region& output(RankId rank) const { return outputs_[rank.value]; }
 
-  /// Fills the root's own output if that is another buffer, and completes the program.
+  /// Fills the root's own output if that is a separate buffer, and completes the program.
   Result<Program> finish();
 
  private:

@@ -1,5 +1,5 @@
-// scatter b2b: the root pushes block j to rank j for j = root+1, root+2, ... modulo N with copies that stand back to
-// back in one queue and share one doorbell and one signal. With `ways` w there are ceil((N-1)/w) such queues.
+// scatter b2b: the root pushes block j to rank j for j = root+1, root+2, ... modulo N with back-to-back copies in one
+// queue that share one doorbell and one signal. With `ways` w there are ceil((N-1)/w) such queues.
 #include "plan/collective/scatter.hpp"
 
 namespace cortado::plan {

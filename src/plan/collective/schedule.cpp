@@ -20,8 +20,8 @@ constexpr EngineId kBackToBackEngine{8};
 // The kernel of a rank that kernel_part adds to.
 constexpr const char* kKernel = "cores";
 
-// From here on a copy within a GPU does not ride on a queue towards a peer: ROCr leaves copies of 1 MiB and more to a
-// way of their own, too.
+// From this size on, a copy within a GPU does not share a queue towards a peer: ROCr also treats copies of 1 MiB and
+// more separately.
 constexpr Bytes kLeastOfItsOwn = 1_MiB;
 constexpr double kKeepsUp = 0.8;
 
@@ -39,7 +39,7 @@ void for_each_piece(Bytes total, Bytes limit, Bytes granule, Body&& body) {
 // Pieces of copies start at multiples of this, which keeps elements whole and the engines in their fast dword mode.
 constexpr Bytes kCopyGranule{4};
 
-/// Names of queues and signals are many: numbers are appended without a format.
+/// There are many names of queues and signals: numbers are appended without formatting.
 void append_number(std::string& name, std::uint64_t number) {
   const fmt::format_int digits(number);
   name.append(digits.data(), digits.size());
@@ -49,7 +49,7 @@ bool is_strided(const Region& region) {
   return region.rows > 1 && region.pitch != region.width;
 }
 
-/// What a strided copy counts in: the largest power of two up to 16 that divides all that its packet says.
+/// The element of a strided copy: the largest power of two up to 16 that divides all numbers in its packet.
 Bytes window_element(const Region& src, const Region& dst) {
   const std::uint64_t all =
       16 | src.width.value | src.pitch.value | dst.pitch.value | src.offset.value | dst.offset.value;
@@ -207,8 +207,8 @@ Lane Schedule::lane_towards(RankId rank, RankId peer) {
   return lane(by, engine_towards(by, peer));
 }
 
-/// The rank itself, or, where it has no link to the peer, the GPU that both have one to and that moves the least for
-/// others so far.
+/// The rank itself or, if it has no link to the peer, the GPU that has links to both and moves the least for others so
+/// far.
 RankId Schedule::mover_towards(RankId rank, RankId peer) {
   if (!through_others_ || machine_->linked[rank.value][peer.value]) return rank;
   moves_for_others_.resize(request_.ranks);
@@ -318,7 +318,7 @@ void Schedule::push(QueueState& queue, Command&& command) {
   const bool on_ring = builder_.peek().queue(queue.id).kind == QueueKind::dma;
   if (on_ring) queue.ring_dwords += packet_dwords(command, machine_->dma);
   builder_.add(queue.id, std::move(command));
-  // A full ring could not be told from an empty one.
+  // A full ring would be indistinguishable from an empty one.
   if (on_ring && Bytes{queue.ring_dwords * 4} >= machine_->dma.ring_bytes) {
     refuse("plan.ring",
            fmt::format("the packets of one iteration do not fit in a ring of {} (queue {})",

@@ -2,16 +2,16 @@
 //
 // A lane is a queue that the planner fills with moves, waits and signals. It becomes a queue of the program with its
 // first command, so lanes that carry nothing (blocks of zero bytes) leave no trace. Each lane opened towards an engine
-// becomes a queue of its own as long as the engine has free queue slots; after that, lanes share the queues of the
-// engine in turn. Because queues may be shared, a planner adds commands in an order in which they can also run one
-// after another.
+// becomes a separate queue as long as the engine has free queue slots; after that, lanes share the queues of the engine
+// in turn. Because queues may be shared, a planner must add commands in an order in which they can also run one after
+// another.
 //
 // The schedule splits moves at the packet limits of the machine, puts the prelaunch gate at the head of every dma
 // queue, and in finish() ends every queue with a signal and adds the host queues that submit, trigger and wait for
-// those signals. Every signal is raised by one command only.
+// those signals. Every signal is raised by only one command.
 //
-// The first thing that the machine cannot do (no such engine, no link, full ring, full memory) is kept and comes out of
-// finish() as its error; the calls after it do nothing.
+// The first thing that the machine cannot do (no such engine, no link, full ring, full memory) is remembered and
+// becomes the error of finish(); later calls do nothing.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ namespace cortado::plan {
 
 class Schedule;
 
-/// A handle; copies name the same lane. Valid as long as its Schedule.
+/// A handle; copies refer to the same lane. Valid as long as its Schedule.
 class Lane {
  public:
   void copy(const Region& src, const Region& dst);              ///< of the same shape; several rows: strided copies
@@ -46,7 +46,7 @@ class Lane {
   void kernel(Kernel kernel);  ///< compute lanes only
   void wait(SignalId signal);
 
-  /// A signal for everything the lane did so far, in the memory of the rank `home` (none: of the host).
+  /// A signal after everything that the lane did so far, in the memory of the rank `home` (none: of the host).
   SignalId raise(std::optional<RankId> home = {});
 
  private:
@@ -61,7 +61,7 @@ class Lane {
 
 class Schedule {
  public:
-  /// The request has its final number of ranks and was checked; the machine must outlive the schedule.
+  /// The request must have its final number of ranks and have been checked; the machine must outlive the schedule.
   Schedule(CollectiveRequest request, const Machine& machine);
 
   const CollectiveRequest& request() const { return request_; }
@@ -70,55 +70,57 @@ class Schedule {
   std::vector<RankId> peers_after(RankId rank) const;      ///< rank+1, rank+2, ... modulo the number of ranks
   std::vector<RankId> peers_ascending(RankId rank) const;  ///< 0, 1, ... without the rank
 
-  /// A buffer named "<kind><rank>", as one region. No buffer is made for zero bytes: the region is then empty and must
-  /// not be used in commands.
+  /// A buffer named "<kind><rank>", as one region. No buffer is created for zero bytes: the region is then empty and
+  /// must not be used in commands.
   Region buffer(std::string_view kind, RankId rank, Bytes size, BufferRole role);
 
   Lane lane(RankId rank, EngineId engine);
   /// On the engine that the machine prefers for this peer.
   Lane lane_towards(RankId rank, RankId peer);
-  /// From now on lane_towards gives peers without a link a lane of a GPU that has links to both: it reads from the one
+  /// From now on, lane_towards gives a pair without a link a lane on a GPU that has links to both: it reads from one
   /// and writes to the other. The rank ends only when all others have.
   void go_through_others() { through_others_ = true; }
   Lane compute_lane(RankId rank);
 
-  /// A part, with compute units of its own, of the one kernel "cores" that the rank launches.
-  /// `calls`: of the library, beyond the launch (program.hpp, Queue).
+  /// A part, with its own compute units, of the one kernel "cores" that the rank launches. `calls`: library calls in
+  /// addition to the launch (program.hpp, Queue).
   Lane kernel_part(RankId rank, std::string_view part, std::uint32_t compute_units, std::uint32_t calls = 0);
   /// The same, of a kernel of the collective library.
   Lane library_part(RankId rank, std::string_view part, std::uint32_t compute_units, Protocol protocol,
                     std::uint32_t calls = 0, Bytes chunk = {});
   const Machine& machine() const { return *machine_; }
   /// The engine of the machine's affinity table. Without one, the peers of a rank get its engines in turn, in the order
-  /// in which they are asked for: ranks that do the same use their engines in the same way.
+  /// in which they are requested: ranks that do the same use their engines in the same way.
   EngineId engine_towards(RankId rank, RankId peer);
   Bytes swap_alignment() const { return machine_->dma.swap_alignment; }
 
-  /// The lane of each peer, in the given order, when `ways` peers share a lane (0: all of them). A single lane stands
-  /// on engine 8, as in the published measurements, or on the first engine for peers where there is no engine 8;
-  /// several lanes stand on the engines preferred for their first peers.
+  /// The lane of each peer, in the given order, when `ways` peers share a lane (0: all of them). A single lane is on
+  /// engine 8, as in the published measurements, or on the first engine for peers if there is no engine 8; several
+  /// lanes are on the engines preferred for their first peers.
   std::vector<Lane> back_to_back_lanes(RankId rank, const std::vector<RankId>& peers);
 
-  /// Copies within the GPU of the rank. Rides on the lane set for it or else, below 1 MiB, on the first queue that the
-  /// rank has, so that it costs no doorbell and no signal. Larger copies, and those of a rank without any queue, get a
-  /// queue on the first engine for host traffic, which reaches the GPU's own memory as well; or a kernel where the
-  /// engine would take much longer than the copies to the peers.
+  /// Copies within the GPU of the rank. Uses the lane set for it or else, below 1 MiB, the first queue that the rank
+  /// has, so that it costs no doorbell and no signal. Larger copies, and those of a rank without any queue, get a queue
+  /// on the first engine for host traffic, which also reaches the GPU's own memory; or a kernel if the engine would
+  /// take much longer than the copies to the peers.
   void copy_locally(RankId rank, const Region& src, const Region& dst);
   void set_local_lane(RankId rank, const Lane& lane) { local_lane_[rank] = lane.index_; }
 
-  /// The queues of a rank end only when all that the rank receives is there: its host need not wait for other hosts.
+  /// The queues of a rank end only when everything that the rank receives has arrived: its host need not wait for other
+  /// hosts.
   void omit_exit_barrier() { exit_barrier_ = false; }
 
   /// Only this rank gets commands and a host: it stands for all.
   void stand_for_all(RankId rank) { only_ = rank; }
 
-  /// Hosts submit dma queues before the barrier: each of them starts with a wait for what comes only behind it.
+  /// Hosts submit dma queues before the barrier: each of these must start with a wait for something that happens only
+  /// after it.
   void submit_engines_ahead() { engines_ahead_ = true; }
 
   /// A signal that trackers raise.
   SignalId signal(std::string name, std::optional<RankId> home = {}) { return builder_.signal(std::move(name), home); }
   void track(Tracker tracker) { builder_.tracker(std::move(tracker)); }
-  /// The host of the rank waits for it before it ends.
+  /// The host of the rank waits for the signal before it ends.
   void await(RankId rank, SignalId signal, std::uint64_t value) { waits_.push_back({rank, signal, value}); }
 
   Bytes footprint() const;              ///< of all buffers so far, on the rank that needs most
@@ -159,9 +161,9 @@ class Schedule {
   void push(QueueState& queue, Command&& command);
   SignalId raise(QueueState& queue, std::optional<RankId> home = {});
   SignalId trigger(const QueueState& queue);
-  SignalId gate(RankId rank);  ///< that the dma queues of a rank wait for behind a runtime
+  SignalId gate(RankId rank);  ///< that the dma queues of a rank wait for when a runtime is used
   std::vector<DrivenQueue> coordinate(const std::vector<DrivenQueue>& queues);
-  /// A queue that opens the gate of a rank once `begin` is raised, and joins what waits there.
+  /// A queue that opens the gate of a rank once `begin` is raised, and joins the queues that wait there.
   DrivenQueue add_coordinator(RankId rank, const std::vector<SignalId>& ends, std::optional<SignalId> begin);
   /// Kernels submit the dma queues of their GPU themselves, instead of opening a gate.
   bool kernels_ring() const {
@@ -190,7 +192,7 @@ class Schedule {
   std::vector<LaneState> lanes_;
   std::vector<QueueState> queues_;
   std::map<std::pair<RankId, EngineId>, EngineUse> engines_;
-  std::map<RankId, std::size_t> local_lane_;  // by rank: set, or the first dma lane that it opened
+  std::map<RankId, std::size_t> local_lane_;  // by rank: set explicitly, or the first dma lane that it opened
   bool all_linked_ = true;                    // every rank can address every other one
   bool exit_barrier_ = true;
   bool engines_ahead_ = false;

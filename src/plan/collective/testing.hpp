@@ -22,7 +22,7 @@ inline Program plan_for_test(const CollectiveRequest& request, const Machine& ma
   return program ? *program : Program{};
 }
 
-/// The diagnostic of a request that must be refused.
+/// The diagnostic of a request that must be rejected.
 inline Diagnostic refusal(const CollectiveRequest& request, const Machine& machine) {
   const Result<Program> program = plan_collective(request, machine);
   EXPECT_FALSE(program) << request.collective.name() << " " << request.variant << " should be refused";

@@ -1,4 +1,4 @@
-// What the registry knows of a variant: its names, what it needs and takes, and the function that plans it.
+// What the registry knows about a variant: its names, requirements and options, and the function that plans it.
 #pragma once
 
 #include <optional>
@@ -13,30 +13,30 @@ namespace cortado::plan {
 struct Variant {
   VariantInfo info;
   Result<Program> (*plan)(Schedule& schedule) = nullptr;
-  bool (*has)(const Features& features) = nullptr;  ///< whether a machine has what it needs, if it needs anything
-  const char* needs = "";                           ///< what that is
-  bool rooted = false;                              ///< looks at CollectiveRequest::root
-  bool paired = false;                              ///< looks at CollectiveRequest::peer
-  bool takes_ways = false;                          ///< looks at CollectiveRequest::ways
+  bool (*has)(const Features& features) = nullptr;  ///< whether a machine has what the variant needs, if anything
+  const char* needs = "";                           ///< description of that
+  bool rooted = false;                              ///< uses CollectiveRequest::root
+  bool paired = false;                              ///< uses CollectiveRequest::peer
+  bool takes_ways = false;                          ///< uses CollectiveRequest::ways
   bool reduces = false;                             ///< works on elements of CollectiveRequest::dtype, not on bytes
-  /// Made of kernels of the machine's library, with this protocol (none: whichever the library chooses).
+  /// Consists of kernels of the machine's library, with this protocol (none: whichever the library chooses).
   std::optional<Protocol> library{};
-  bool ring = false;  ///< goes from rank r to rank r + 1 modulo N only; on compute units in one part
+  bool ring = false;  ///< goes only from rank r to rank r + 1 modulo N; on compute units in one part
 
   bool can_run_on(const Machine& machine) const { return has == nullptr || has(machine.features); }
 };
 
-/// What NCCL and RCCL run, and what they choose from it.
+/// What NCCL and RCCL run, including the variant `library`, which chooses among them.
 std::vector<Variant> library_variants();
 
-/// The variant that the request names, or the nearest names there are.
+/// The variant that the request names; if there is none, an error with similar names.
 Result<const Variant*> find_variant(const CollectiveRequest& request);
 
 /// The request with its final number of ranks, or why this variant cannot do it on this machine.
 Result<CollectiveRequest> check_request(const CollectiveRequest& request, const Variant& variant,
                                         const Machine& machine);
 
-/// A program that others may add to.
+/// A program that can still be extended.
 struct OpenProgram {
   Program program;
   std::vector<HostPlace> hosts;

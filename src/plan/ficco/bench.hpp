@@ -1,5 +1,5 @@
-// What programs of GEMMs and collectives are made with, whichever comes first: matrices, queues and GEMMs of
-// every rank, and what they need.
+// What programs of GEMMs and collectives are built with, whichever comes first: matrices, queues and GEMMs of every
+// rank, and what they need.
 #pragma once
 
 #include <map>
@@ -14,10 +14,10 @@
 
 namespace cortado::plan {
 
-/// Staging memory is used in turns: of even and of odd steps.
+/// Staging memory is used alternately: for even and for odd steps.
 inline constexpr std::uint32_t kTurns = 2;
 
-/// Adds to the output of a GEMM, or not.
+/// Whether the output of a GEMM is overwritten or added to.
 enum class Output { written, added_to };
 
 /// From one rank to another.
@@ -28,7 +28,8 @@ struct Hop {
 
 class Bench {
  public:
-  /// Request and schedule were checked; they and the machine outlive the bench. `only`: the rank that stands for all.
+  /// Request and schedule must have been checked; they and the machine must outlive the bench. `only`: the rank that
+  /// stands for all.
   Bench(const DependentRequest& request, const FiccoSchedule& way, const Machine& machine,
         std::optional<std::uint32_t> only);
   Bench(const Bench&) = delete;
@@ -40,38 +41,38 @@ class Bench {
   std::optional<std::uint32_t> only() const { return only_; }
   /// Ranks that get commands: all, or the one that stands for them.
   std::vector<std::uint32_t> made_ranks() const;
-  /// Ranks whose pieces the made ranks receive. Of one that stands for all: the nearest before it first, in the order
-  /// in which it opens the queues that stand for theirs.
+  /// Ranks whose pieces the planned ranks receive. For one that stands for all: the nearest before it first, in the
+  /// order in which it opens the queues that stand for theirs.
   std::vector<std::uint32_t> senders() const;
   /// All other ranks, in the order in which their pieces arrive: the nearest before this one first.
   std::vector<std::uint32_t> senders_to(std::uint32_t rank) const;
   bool is_made(std::uint32_t rank) const { return !only_ || rank == *only_; }
-  /// The hop itself, or the one as far that starts at the rank that stands for all.
+  /// The hop itself, or the equally long one that starts at the rank that stands for all.
   Hop made_hop(const Hop& hop) const;
   Bytes bytes(std::uint64_t elements) const { return size_of(request_.gemm.dtype) * elements; }
-  /// Columns as a matrix counts them.
+  /// Columns in bytes, as a matrix counts them.
   Span in_bytes(const Span& columns) const { return {bytes(columns.begin).value, bytes(columns.count).value}; }
   /// rank+1, rank+2, ... modulo the number of ranks
   std::vector<RankId> peers(std::uint32_t rank) const { return schedule_.peers_after(RankId{rank}); }
 
   Matrix matrix(std::string_view kind, std::uint32_t rank, std::uint64_t rows, std::uint64_t columns, BufferRole role);
-  /// Scratch memory that only cutting needs.
+  /// Scratch memory that is needed only because of the cutting.
   Matrix staging(std::string_view kind, std::uint32_t rank, std::uint64_t rows, std::uint64_t columns);
 
   Schedule& schedule() { return schedule_; }
   Lane& kernels(std::uint32_t rank) { return kernels_[rank]; }
 
-  /// A GEMM on the kernels of a rank; its shape is that of the regions.
+  /// A GEMM on the kernels of a rank; the regions determine its shape.
   void multiply(std::uint32_t rank, const Region& a, const Region& b, const Region& c, Output output = Output::written);
 
-  /// One kernel of all rows of A, whose tiles go in the order of these blocks.
+  /// One kernel for all rows of A, whose tiles are produced in the order of these blocks.
   Gemm ordered_gemm(const Region& a, const Region& b, std::vector<OutputBlock> blocks);
   void multiply(std::uint32_t rank, Gemm gemm) { kernels_[rank].multiply(std::move(gemm)); }
 
-  /// Of a GEMM that `multiply` would make, alone on the GPU; in ns, with the start of its kernel.
+  /// Time of a GEMM that `multiply` would create, alone on the GPU; in ns, including the start of its kernel.
   double time_of(const GemmShape& shape);
 
-  /// `contract` is made only for a program of all ranks.
+  /// `contract` is called only for a program of all ranks.
   template <class MakeContract>
   Result<FiccoPlan> finish(std::uint32_t steps, MakeContract contract) {
     return finish(only_ ? Contract{} : contract(), steps);

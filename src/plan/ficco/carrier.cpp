@@ -30,8 +30,8 @@ void Carrier::open_for_all(std::uint32_t only, std::vector<std::vector<Batch>>& 
   for (std::size_t i = 0; i < others.size(); ++i) senders[others[i]] = {{senders[only][i].lane, {RankId{only}}}};
 }
 
-/// Behind a switch copies to all peers at a time would share the port of a GPU: what tiles wait for would come last,
-/// all of it together.
+/// Behind a switch, simultaneous copies to all peers would share the port of a GPU: what tiles wait for would arrive
+/// last, all of it together.
 bool Carrier::takes_turns() const {
   const bool switched = machine_.timing && machine_.timing->link.shape == LinkShape::switched;
   return way_.grain == Grain::shards || (has_tiles(way_.grain) && switched);

@@ -1,4 +1,4 @@
-// Which queues carry the pieces of a step, by the variant of its exchange.
+// Which queues carry the pieces of a step, depending on the variant of its exchange.
 #pragma once
 
 #include <cstdint>
@@ -9,27 +9,27 @@
 
 namespace cortado::plan {
 
-/// What one queue carries in a step. Its pieces are announced together, by one signal behind the last of them.
+/// What one queue carries in a step. Its pieces are announced together, by one signal after the last of them.
 struct Batch {
   Lane lane;
   std::vector<RankId> to;  ///< in the order of their copies
   bool broadcast = false;  ///< two receivers of the same rows
 
-  /// Where the signal lies: with the receiver, or if several look at it with the sender.
+  /// Where the signal is: with the receiver or, if several wait for it, with the sender.
   RankId home(std::uint32_t from) const { return to.size() == 1 ? to.front() : RankId{from}; }
 };
 
-/// Compute units of the kernels that carry pieces, of all peers together. If the schedule names none: those of a
-/// library, and at most half, because they hold them while they wait for GEMMs that need the others.
+/// Compute units of the kernels that carry pieces, for all peers together. If the schedule gives no number: as many as
+/// a library uses, but at most half, because they are held while waiting for GEMMs that need the others.
 std::uint32_t carrier_units(const FiccoSchedule& way, const Machine& machine);
 
 class Carrier {
  public:
-  /// `variants` of the steps; none is `automatic`. All else outlives the carrier.
+  /// `variants` of the steps; none is `automatic`. Everything else must outlive the carrier.
   Carrier(std::vector<ExchangeVariant> variants, const FiccoSchedule& way, const Machine& machine, Bench& bench);
 
-  /// All peers of the sender, once each. With a rank that stands for all, the piece that another one sends it goes
-  /// through its own queue to the peer that is as far.
+  /// All peers of the sender, once each. With a rank that stands for all, a piece that another rank sends to it goes
+  /// through its own queue to the peer at the same distance.
   std::vector<Batch>& batches(std::uint32_t step, std::uint32_t from) { return batches_[variants_[step]][from]; }
 
   /// Whether one packet can write to both.
@@ -47,7 +47,7 @@ class Carrier {
   const FiccoSchedule& way_;
   const Machine& machine_;
   Bench& bench_;
-  std::map<ExchangeVariant, std::vector<std::vector<Batch>>> batches_;  // of those that are used, by sender
+  std::map<ExchangeVariant, std::vector<std::vector<Batch>>> batches_;  // those in use, by sender
 };
 
 }  // namespace cortado::plan

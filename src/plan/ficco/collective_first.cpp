@@ -1,16 +1,16 @@
-// The collective first: in every step engines bring pieces and kernels multiply what has come.
+// The collective first: in every step engines bring pieces and kernels multiply what has arrived.
 //
-//   engines of a rank                 for every step: wait until the staging is free, bring the pieces, raise "arrived"
-//                                     (carrier.hpp: which engine brings what)
-//   kernels of a rank                 hetero: own rows. For every step: copy own rows into the staging (uniform fused),
-//                                     wait for the pieces, multiply, raise "free", scatter the rows of the result
+//   engines of a rank  for every step: wait until the staging is free, bring the pieces, raise "arrived" (carrier.hpp:
+//                      which engine brings what)
+//   kernels of a rank  hetero: own rows. For every step: copy own rows into the staging (uniform fused), wait for the
+//                      pieces, multiply, raise "free", scatter the rows of the result
 //
 // All queues are submitted up front; only signals order them. "arrived" is raised by one queue and waited for by the
-// kernels of one rank; "free" is raised by these and waited for by all engines that fill the same staging again.
+// kernels of one rank; "free" is raised by these and waited for by all engines that refill the same staging.
 //
-// The queues of a rank end only when all that it receives has been multiplied, and nobody else reads its rows, so the
-// barrier before an iteration is enough for replay: no engine fills a staging before the rank has used up the iteration
-// before.
+// The queues of a rank end only when everything that it receives has been multiplied, and nobody else reads its rows,
+// so the barrier before an iteration is enough for replay: no engine fills a staging before the rank has finished with
+// the previous iteration.
 #include <array>
 
 #include "plan/ficco/bench.hpp"
@@ -56,13 +56,13 @@ class CollectiveFirst {
  private:
   struct Rank {
     Matrix input;     // its rows
-    Matrix gathered;  // where pieces land beside each other: all rows that it multiplies
+    Matrix gathered;  // where pieces land side by side: all rows that it multiplies
     std::array<Matrix, kTurns> stagings;
     Matrix b;
     Matrix c;
-    Matrix out;                                          // a GEMM whose rows do not stand together in C
+    Matrix out;                                          // a GEMM whose rows are not adjacent in C
     std::vector<SignalId> arrived{};                     // by sender: its latest piece
-    std::array<std::optional<SignalId>, kTurns> free{};  // when the latest GEMMs of a staging had been made
+    std::array<std::optional<SignalId>, kTurns> free{};  // when the latest GEMMs of a staging were finished
   };
 
   // --- Memory --------------------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ class CollectiveFirst {
     rank.arrived.resize(bench_.ranks());
   }
 
-  /// Of which only the rows matter that it gives to the rank that stands for all.
+  /// Only the rows that it sends to the rank that stands for all matter.
   void add_sender(std::uint32_t r) {
     ranks_.emplace_back().input = bench_.matrix("a", r, exchange_.rows_of(r), bench_.gemm().k, BufferRole::input);
   }
@@ -109,7 +109,7 @@ class CollectiveFirst {
     ranks_[r].out = bench_.staging("out", r, scattered, bench_.gemm().n);
   }
 
-  /// Where a piece of a step lies at the receiver.
+  /// Where a piece of a step is at the receiver.
   Region landing(std::uint32_t step, const Piece& piece) const {
     const Rank& rank = ranks_[piece.to];
     if (!staged_) return rank.gathered.part(piece.placed, bench_.in_bytes(piece.columns));
@@ -138,7 +138,7 @@ class CollectiveFirst {
     }
   }
 
-  /// The same rows for two receivers as one packet, if they can be.
+  /// The same rows for two receivers in one packet, if possible.
   bool broadcast(std::uint32_t step, const std::vector<Piece>& pieces, Batch& batch) {
     if (!batch.broadcast || pieces.size() != 2) return false;
     const Region first = landing(step, pieces[0]);
@@ -185,7 +185,7 @@ class CollectiveFirst {
     }
   }
 
-  /// Rows of the rank itself, from where they stand.
+  /// Rows of the rank itself, from where they are.
   void multiply_own(std::uint32_t rank, const Piece& own) {
     if (!own.empty()) multiply(rank, source(own), own.columns, ranks_[rank].c.rows(own.placed));
   }

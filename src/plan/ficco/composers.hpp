@@ -1,4 +1,5 @@
-// The makers of programs. Request and schedule were checked. `only`: of the rank that stands for all.
+// The functions that build programs. Request and schedule must have been checked. `only`: for the rank that stands for
+// all.
 #pragma once
 
 #include <optional>
@@ -12,13 +13,13 @@ Result<FiccoPlan> plan_collective_first(const DependentRequest& request, const F
 Result<FiccoPlan> plan_product_first(const DependentRequest& request, const FiccoSchedule& schedule,
                                      const Machine& machine, std::optional<std::uint32_t> only);
 
-/// Of Grain::tiles and Grain::waves (src/plan/tiles).
+/// For Grain::tiles and Grain::waves (src/plan/tiles).
 Result<FiccoPlan> plan_collective_first_by_tiles(const DependentRequest& request, const FiccoSchedule& schedule,
                                                  const Machine& machine, std::optional<std::uint32_t> only);
 Result<FiccoPlan> plan_gemm_first_by_tiles(const DependentRequest& request, const FiccoSchedule& schedule,
                                            const Machine& machine, std::optional<std::uint32_t> only);
 
-/// What each of them does with its class.
+/// The common part: what each of them does with its class.
 template <class Composer>
 Result<FiccoPlan> composed(const DependentRequest& request, const FiccoSchedule& schedule, const Machine& machine,
                            std::optional<std::uint32_t> only) {
@@ -27,12 +28,12 @@ Result<FiccoPlan> composed(const DependentRequest& request, const FiccoSchedule&
   return program.finish();
 }
 
-/// Whether the pieces of a step stand one below another in memory of their own.
+/// Whether the pieces of a step are stored one below another in separate memory.
 constexpr bool is_staged(const FiccoSchedule& schedule) {
   return schedule.grain == Grain::shards || (schedule.grain == Grain::chunks && schedule.fused);
 }
 
-/// Whether pieces are columns of rows: they have gaps.
+/// Whether pieces are columns of rows, so that they have gaps.
 constexpr bool has_panels(const FiccoSchedule& schedule) {
   return schedule.grain == Grain::chunks && schedule.shape == CommShape::panels_2d;
 }

@@ -1,4 +1,4 @@
-// What programs of a GEMM and the collective that it depends on have to make, however they are cut.
+// What programs of a GEMM and a dependent collective must compute, however they are cut.
 #pragma once
 
 #include <functional>
@@ -17,10 +17,10 @@ struct RankMatrices {
   Matrix c;
 };
 
-/// The GEMM of all rows that a rank gets from others, in the order of the senders.
+/// The GEMM of all rows that a rank receives from others, in the order of the senders.
 Contract collective_first_contract(const DependentRequest& request, const Exchange& exchange,
                                    const std::function<RankMatrices(std::uint32_t)>& of_rank);
-/// What each rank gets of all GEMMs: their sum, or in the order of the senders.
+/// What each rank receives of all GEMMs: their sum, or their rows in the order of the senders.
 Contract product_first_contract(const DependentRequest& request, const Exchange& exchange,
                                 const std::function<RankMatrices(std::uint32_t)>& of_rank);
 

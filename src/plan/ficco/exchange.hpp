@@ -1,4 +1,4 @@
-// Who gives which rows to whom: a collective before or after a GEMM, whatever its name.
+// Who sends which rows to whom: a collective before or after a GEMM, whatever its name.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@ namespace cortado::plan {
 
 class Exchange {
  public:
-  /// The request was checked and has its final number of ranks.
+  /// The request must have been checked and have its final number of ranks.
   explicit Exchange(const DependentRequest& request);
 
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(given_.size()); }
-  /// Everyone receives the rows of all, so that A can be gathered where the own rows stand already.
+  /// Every rank receives the rows of all, so that A can be gathered where its own rows already are.
   bool gathers() const { return gathers_; }
-  /// What all give to a rank is added up there.
+  /// What all send to a rank is added up there.
   bool reduces() const { return reduces_; }
 
-  std::uint64_t rows_of(std::uint32_t rank) const { return held_[rank]; }       ///< that the rank gives from
-  std::uint64_t rows_for(std::uint32_t rank) const { return received_[rank]; }  ///< that it gets
-  /// What `from` gives to `to`, in the rows that `from` has.
+  std::uint64_t rows_of(std::uint32_t rank) const { return held_[rank]; }       ///< that the rank sends from
+  std::uint64_t rows_for(std::uint32_t rank) const { return received_[rank]; }  ///< that it receives
+  /// What `from` sends to `to`, in terms of the rows that `from` has.
   const Span& given(std::uint32_t from, std::uint32_t to) const { return given_[from][to]; }
-  /// The same rows among those that `to` gets.
+  /// The same rows among those that `to` receives.
   Span placed(std::uint32_t from, std::uint32_t to) const { return {placed_[from][to], given_[from][to].count}; }
 
  private:

@@ -9,7 +9,7 @@
 namespace cortado::plan {
 namespace {
 
-/// Of an exchange before the GEMM.
+/// For an exchange before the GEMM.
 class Loads {
  public:
   Loads(const FiccoSchedule& way, const Exchange& exchange, const Steps& steps, const Machine& machine, Bench& bench)
@@ -17,7 +17,7 @@ class Loads {
 
   StepLoad of(std::uint32_t step) {
     StepLoad load{.peers = bench_.ranks() - 1, .steps = steps_.count()};
-    std::vector<Piece> most;  // that a rank multiplies in the step
+    std::vector<Piece> most;  // the most that a rank multiplies in the step
     for (std::uint32_t to = 0; to < bench_.ranks(); ++to) {
       std::vector<Piece> pieces = steps_.received(step, to);
       for (const Piece& piece : pieces) {
@@ -42,7 +42,7 @@ class Loads {
     return all;
   }
 
-  /// Own rows into the staging, and rows of the GEMM to their places.
+  /// Copies of own rows into the staging, and of rows of the GEMM to their places.
   double other_kernels(const std::vector<Piece>& pieces) const {
     if (!is_staged(way_)) return 0;
     const bool scatters = !has_panels(way_) && !stand_together(pieces, &Piece::placed);

@@ -8,7 +8,7 @@
 namespace cortado::plan {
 namespace {
 
-// Gains below this share of the time are not told from the error of the estimate.
+// Gains below this fraction of the time cannot be distinguished from the error of the estimate.
 constexpr double kLeastGain = 0.01;
 
 // The first steps find their stagings free.
@@ -37,7 +37,7 @@ Packets packets_of(ExchangeVariant variant, double peers) {
 /// U.
 double host_time(const Packets& packets, const StepLoad& load, const HostTiming& host) {
   const double waits = load.in_turn && load.steps > kUngatedSteps ? (load.steps - kUngatedSteps) * load.peers : 0;
-  const double all = load.steps * (packets.copies + packets.queues) + waits;  // a signal a queue and step
+  const double all = load.steps * (packets.copies + packets.queues) + waits;  // one signal per queue and step
   return packets.queues * static_cast<double>(host.submit.value) + all * static_cast<double>(host.packet.value);
 }
 
@@ -45,7 +45,7 @@ double host_time(const Packets& packets, const StepLoad& load, const HostTiming&
 double moving_time(ExchangeVariant variant, const StepLoad& load, const Timing& timing) {
   const EngineTiming& engine = timing.engine;
   const bool mesh = timing.link.shape == LinkShape::mesh;
-  const double bytes = static_cast<double>(load.piece.value);  // a GB/s is a byte a ns
+  const double bytes = static_cast<double>(load.piece.value);  // 1 GB/s is one byte per ns
   const double link = mesh ? timing.link.rate.value : timing.link.rate.value / load.peers;
   if (variant == ExchangeVariant::pcpy) return bytes / std::min(engine.rate.value, link);
   if (variant == ExchangeVariant::bcst) return bytes / std::min(engine.broadcast_rate.value / 2, link);

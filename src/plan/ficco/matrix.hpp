@@ -8,7 +8,7 @@
 
 namespace cortado::plan {
 
-/// So many rows or columns from the first one on.
+/// `count` rows or columns, starting at `begin`.
 struct Span {
   std::uint64_t begin = 0;
   std::uint64_t count = 0;
@@ -18,8 +18,8 @@ struct Span {
   friend bool operator==(const Span&, const Span&) = default;
 };
 
-/// Part `index` of the span cut into `parts` as even as can be, the larger ones first. Cuts are at multiples of `unit`
-/// from its beginning; what is left over goes to the last part that has any.
+/// Part `index` of the span cut into `parts` as evenly as possible, the larger ones first. Cuts are at multiples of
+/// `unit` from its beginning; the remainder goes to the last non-empty part.
 inline Span part_of(const Span& whole, std::uint64_t parts, std::uint64_t index, std::uint64_t unit = 1) {
   const std::uint64_t units = (whole.count + unit - 1) / unit;
   const std::uint64_t small = units / parts;

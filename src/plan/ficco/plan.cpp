@@ -70,7 +70,7 @@ Result<std::vector<RankProgram>> plan_ficco_ranks(const DependentRequest& reques
   CORTADO_ASSIGN_OR_RETURN(programs.emplace_back(), of_rank(busiest));
   if (alike) return programs;
   for (std::uint32_t rank = 0; rank < exchange.ranks(); ++rank) {
-    // Ranks that share rows as evenly as can be differ by one row: the first and the last of them will do.
+    // Ranks that share rows as evenly as possible differ by one row: the first and the last of them are enough.
     if (rank == busiest || (request.tokens.empty() && rank > 0 && rank + 1 < exchange.ranks())) continue;
     CORTADO_ASSIGN_OR_RETURN(RankProgram other, of_rank(rank));
     if (plan::kernels_of(other.program) <= plan::kernels_of(programs.back().program)) continue;

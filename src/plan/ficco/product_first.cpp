@@ -1,18 +1,18 @@
-// The GEMM first: pieces of it are sent as they are made, and added up where they belong (reduce-scatter) or put
-// there (all-to-all).
+// The GEMM first: pieces of it are sent as they are computed, and added up at their destination (reduce-scatter) or
+// stored there (all-to-all).
 //
-//   kernels of a rank                 for every step: gather the rows (fused, where they are not together), multiply,
-//                                     raise "made". Reduce-scatter: add up the step before, raise "free".
-//                                     hetero: own rows last, while the last steps travel, and then all sums
-//   engines of a rank                 for every step: wait for "made" and until the landing is free, bring the pieces,
-//                                     raise "arrived" (carrier.hpp: which engine brings what)
+//   kernels of a rank  for every step: gather the rows (fused, if they are not adjacent), multiply, raise "made".
+//                      Reduce-scatter: add up the previous step, raise "free". hetero: own rows last, while the last
+//                      steps travel, and then all sums
+//   engines of a rank  for every step: wait for "made" and until the landing is free, bring the pieces, raise "arrived"
+//                      (carrier.hpp: which engine brings what)
 //
-// A fused GEMM goes to one of two outputs in turn: the kernels wait for "arrived" of all pieces of step t before
-// they make step t+2. Uniform fused steps of a reduce-scatter land in turn, too. Kernels add up step t after they have
-// made step t+1, so that it may travel meanwhile.
+// A fused GEMM goes to one of two outputs alternately: the kernels wait for "arrived" of all pieces of step t before
+// they compute step t+2. Uniform fused steps of a reduce-scatter also land alternately. Kernels add up step t after
+// they have computed step t+1, so that it can travel meanwhile.
 //
-// At the end the kernels of a rank wait for all that it receives, so its queues end only then, and the barrier before
-// an iteration is enough for replay.
+// At the end the kernels of a rank wait for everything that it receives, so its queues end only then, and the barrier
+// before an iteration is enough for replay.
 #include <array>
 #include <map>
 
@@ -65,10 +65,10 @@ class ProductFirst {
     Matrix c;
     Matrix rows;                                         // of A that are multiplied together
     std::array<Matrix, kTurns> outs;                     // GEMMs of a step
-    Matrix whole;                                        // or of all steps, every piece where its rows of A stand
-    std::array<Matrix, kTurns> landings;                 // of pieces to add up, sender by sender; or the first only
+    Matrix whole;                                        // or of all steps, every piece where its rows of A are
+    std::array<Matrix, kTurns> landings;                 // of pieces to add up, sender by sender; or only the first
     std::array<std::uint64_t, kTurns> landing_rows{};    // of one sender
-    std::array<std::vector<SignalId>, kTurns> sent{};    // what has left an output
+    std::array<std::vector<SignalId>, kTurns> sent{};    // signals that an output has been sent
     std::array<std::optional<SignalId>, kTurns> free{};  // when the latest pieces of a landing had been added up
   };
 
@@ -138,7 +138,7 @@ class ProductFirst {
     return lands_in_turn_ ? landing.part({0, piece.rows()}, {0, columns.count}) : landing.part(piece.placed, columns);
   }
 
-  /// Where the GEMM of a piece is made.
+  /// Where the GEMM of a piece is computed.
   Region made(std::uint32_t step, const Piece& piece) const {
     const Rank& rank = ranks_[piece.from];
     const Span columns = bench_.in_bytes(piece.columns);
@@ -191,7 +191,7 @@ class ProductFirst {
     if (steps_.with_own()) make_own(steps_.piece(step, from, from));
   }
 
-  /// A GEMM of its own goes where it stays.
+  /// A separate GEMM goes directly to its final place.
   void make_own(const Piece& own) {
     if (!own.empty()) multiply_piece(own, place_of(own));
   }
@@ -208,7 +208,7 @@ class ProductFirst {
     }
   }
 
-  /// Brings a piece that has been made to where it goes.
+  /// Brings a computed piece to its destination.
   void put(std::uint32_t step, const Piece& piece, Lane& lane) const {
     if (const auto& free = ranks_[bench_.only().value_or(piece.to)].free[step % kTurns]) lane.wait(*free);
     lane.copy(made(step, piece), landing(step, piece));
@@ -226,7 +226,7 @@ class ProductFirst {
 
   // --- What comes ----------------------------------------------------------------------------------------------------
 
-  /// Of steps with own rows: these go to their place, with what others made for it.
+  /// For steps with own rows: these go to their place, with what others computed for it.
   void take(std::uint32_t step) {
     if (!steps_.with_own()) return;
     for (const std::uint32_t to : made_ranks_) {
@@ -239,7 +239,7 @@ class ProductFirst {
     }
   }
 
-  /// What others made in the step, and own rows from where they were made.
+  /// What others computed in the step, and own rows from where they were computed.
   void add_up(std::uint32_t step, std::uint32_t to) {
     const std::vector<Piece> pieces = steps_.received(step, to);
     if (pieces.empty()) return;
@@ -251,7 +251,7 @@ class ProductFirst {
         continue;
       }
       const Hop hop = bench_.made_hop({piece.from, to});
-      // The rank that stands for all may send nothing that is as far, where rows are uneven.
+      // If rows are uneven, the rank that stands for all may send nothing to that distance.
       if (const auto arrived = arrived_.find({step, hop.from, hop.to}); arrived != arrived_.end()) {
         bench_.kernels(to).wait(arrived->second);
       }
@@ -263,11 +263,11 @@ class ProductFirst {
     }
   }
 
-  /// Own rows, if they come last, and all that nobody has waited for.
+  /// Own rows, if they come last, and everything that has not been waited for.
   void complete(std::uint32_t to) {
     if (!steps_.with_own()) make_own(steps_.own(to));
     for (const RankId from : bench_.peers(to)) {
-      // A signal of a queue comes after all that the queue did before, and all steps have the same queues.
+      // A signal of a queue comes after everything that the queue did before, and all steps have the same queues.
       const Hop hop = bench_.made_hop({from.value, to});
       const auto latest = latest_.find({hop.from, hop.to});
       if (!exchange_.reduces() && latest != latest_.end()) bench_.kernels(to).wait(latest->second);

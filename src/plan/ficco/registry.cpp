@@ -12,7 +12,7 @@
 namespace cortado {
 namespace {
 
-/// By plain copies: that is what models of one GPU know, so that schedules are compared by them.
+/// With plain copies: that is what models of one GPU support, so schedules are compared with these.
 FiccoScheduleInfo info(FiccoSchedule schedule, std::string summary, bool published = false) {
   schedule.exchange = ExchangeVariant::pcpy;
   return {schedule, name_of(schedule), std::move(summary), published};

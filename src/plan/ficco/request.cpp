@@ -42,7 +42,7 @@ Status check_tokens(const DependentRequest& request) {
   return {};
 }
 
-/// The most rows that a rank gives another one.
+/// The most rows that a rank sends to another.
 std::uint64_t most_rows(const DependentRequest& request) {
   const Exchange exchange(request);
   std::uint64_t most = 0;
@@ -52,7 +52,7 @@ std::uint64_t most_rows(const DependentRequest& request) {
   return most;
 }
 
-/// Of the matrix that travels.
+/// Columns of the matrix that is communicated.
 std::uint64_t travelling_columns(const DependentRequest& request) {
   return request.dependence == Dependence::product_first ? request.gemm.n : request.gemm.k;
 }
@@ -61,14 +61,14 @@ bool is_cut(const FiccoSchedule& schedule) {
   return schedule.grain == Grain::chunks || schedule.grain == Grain::tiles;
 }
 
-/// How often the matrix that travels can be cut at most.
+/// Into how many parts the matrix that is communicated can be cut at most.
 std::uint64_t most_chunks(const DependentRequest& request, const FiccoSchedule& schedule) {
   if (schedule.shape == CommShape::rows_1d) return most_rows(request);
   const std::uint64_t columns = travelling_columns(request);
   return columns / panel_unit(columns, size_of(request.gemm.dtype));
 }
 
-/// For a schedule that does not say: the usual number where the matrix can be cut so often.
+/// For a schedule without a number: the usual one if the matrix can be cut into that many.
 std::uint32_t chosen_chunks(const DependentRequest& request, const FiccoSchedule& schedule) {
   if (schedule.grain == Grain::tiles) return 1;
   const std::uint32_t usual = default_chunks(request.ranks);
@@ -76,7 +76,7 @@ std::uint32_t chosen_chunks(const DependentRequest& request, const FiccoSchedule
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(most_chunks(request, schedule), 2, usual));
 }
 
-/// That there is something to cut so often, in the matrix that travels.
+/// Checks that the matrix that is communicated can be cut into that many chunks.
 Status check_chunks(const DependentRequest& request, const FiccoSchedule& schedule, const Machine& machine) {
   if (!is_cut(schedule)) return {};
   const std::uint64_t most = most_chunks(request, schedule);
@@ -105,7 +105,7 @@ Status check_chunks(const DependentRequest& request, const FiccoSchedule& schedu
               fmt::format("use 1 to {} chunks", most));
 }
 
-/// That engines can carry pieces in this way.
+/// Checks that engines can carry pieces in this way.
 Status check_exchange(const DependentRequest& request, const FiccoSchedule& schedule, const Machine& machine) {
   if (schedule.exchange == ExchangeVariant::automatic || schedule.exchange == ExchangeVariant::pcpy) return {};
   const std::string name = name_of(schedule.exchange);
@@ -180,7 +180,7 @@ Result<CheckedDependence> check_dependent(const DependentRequest& request, const
     return fail("ficco.accumulate", "a GEMM that accumulates has no contract: repeated runs would add up",
                 "drop accumulate");
   }
-  // No rank needs all rows of A at once; what it needs is looked at when all buffers are known.
+  // No rank needs all rows of A at once; what it needs is checked when all buffers are known.
   GemmShape share = request.gemm;
   share.m = (share.m + checked.request.ranks - 1) / checked.request.ranks;
   CORTADO_RETURN_IF_ERROR(check_dimensions(request.gemm, checked.request.ranks));

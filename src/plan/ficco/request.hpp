@@ -1,4 +1,4 @@
-// What a dependent GEMM must be before it is planned.
+// Checks that a dependent GEMM can be planned.
 #pragma once
 
 #include "plan/ficco.hpp"

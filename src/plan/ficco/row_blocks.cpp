@@ -15,7 +15,8 @@ Region as_rows(const Matrix& matrix, std::uint64_t first_row, std::uint64_t bloc
           count == 1 ? Bytes{} : matrix.pitch * distance};
 }
 
-/// Between the places of neighbours among the blocks from `begin` on that have the size of the first.
+/// The least distance between the places of neighbours among the blocks from `begin` on that have the size of the
+/// first.
 std::uint64_t least_distance(const std::vector<RowBlock>& blocks, std::size_t begin) {
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
   for (std::size_t i = begin + 1; i < blocks.size() && blocks[i].rows == blocks[begin].rows; ++i) {

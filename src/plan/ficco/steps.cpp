@@ -3,7 +3,7 @@
 namespace cortado::plan {
 namespace {
 
-// Strided copies count in elements of at most so many bytes.
+// Strided copies count in elements of at most this many bytes.
 constexpr std::uint64_t kLargestElement = 16;
 
 std::uint32_t count_of(const FiccoSchedule& schedule, std::uint32_t ranks) {

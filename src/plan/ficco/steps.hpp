@@ -10,39 +10,39 @@
 
 namespace cortado::plan {
 
-/// What one rank gives to another in one step.
+/// What one rank sends to another in one step.
 struct Piece {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
   Span given;    ///< rows of `from`
-  Span placed;   ///< the same among the rows that `to` gets
-  Span columns;  ///< of the matrix that travels
+  Span placed;   ///< the same among the rows that `to` receives
+  Span columns;  ///< of the matrix that is communicated
   std::uint64_t rows() const { return given.count; }
   bool empty() const { return given.empty() || columns.empty(); }
 };
 
-/// Columns are cut at multiples of so many elements, so that strided copies can count in units of up to 16 bytes.
+/// Columns are cut at multiples of this many elements, so that strided copies can count in units of up to 16 bytes.
 std::uint64_t panel_unit(std::uint64_t columns, Bytes element);
 
 class Steps {
  public:
-  /// `columns` of the matrix that travels. The schedule has its final number of chunks; the exchange outlives the
-  /// steps.
+  /// `columns` of the matrix that is communicated. The schedule must have its final number of chunks; the exchange must
+  /// outlive the steps.
   Steps(const Exchange& exchange, std::uint64_t columns, Bytes element, const FiccoSchedule& schedule);
 
   std::uint32_t count() const { return count_; }
-  /// The own rows are part of every step; else they come before the first one, or after the last.
+  /// Whether the own rows are part of every step; otherwise they come before the first one, or after the last.
   bool with_own() const { return with_own_; }
 
   Piece piece(std::uint32_t step, std::uint32_t from, std::uint32_t to) const;
-  /// For some receivers, in their order; empty ones left out.
+  /// For the given receivers, in their order, without empty pieces.
   std::vector<Piece> pieces(std::uint32_t step, std::uint32_t from, const std::vector<RankId>& to) const;
-  /// All rows that a rank has for itself.
+  /// All rows that a rank keeps for itself.
   Piece own(std::uint32_t rank) const;
-  /// The pieces of a step that a rank gets or gives, in the order of the others; empty ones left out.
+  /// The pieces of a step that a rank receives or sends, in the order of the other ranks, without empty ones.
   std::vector<Piece> received(std::uint32_t step, std::uint32_t to) const;
   std::vector<Piece> given(std::uint32_t step, std::uint32_t from) const;
-  /// Rows of the pieces before this one among those that its receiver gets, or its sender gives.
+  /// Rows of the pieces before this one among those that its receiver gets, or its sender sends.
   std::uint64_t received_before(std::uint32_t step, const Piece& piece) const;
   std::uint64_t given_before(std::uint32_t step, const Piece& piece) const;
 

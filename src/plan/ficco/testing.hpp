@@ -14,7 +14,7 @@ inline FiccoSchedule schedule_for_test(std::string_view name, std::uint32_t chun
   return *schedule;
 }
 
-/// All ways to carry the pieces of a schedule of a request: by every variant of engines that there is, and by cores.
+/// All ways to carry the pieces of a schedule of a request: with every available variant of engines, and with cores.
 inline std::vector<FiccoSchedule> means_for_test(const DependentRequest& request, const FiccoSchedule& schedule,
                                                  const Machine& machine) {
   std::vector<FiccoSchedule> all;

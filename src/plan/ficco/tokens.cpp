@@ -11,7 +11,7 @@
 namespace cortado {
 namespace {
 
-/// No machine holds more; sums of a table, and rows times the sum of shares, fit into 64 bits.
+/// No machine holds more; sums of a table, and rows times the sum of shares, fit in 64 bits.
 constexpr std::uint64_t kMostRows = 10'000'000'000;
 constexpr std::uint64_t kMostShare = 1'000'000;
 constexpr std::size_t kMostShares = 1000;
@@ -37,7 +37,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
 }
 
-/// What stands between commas or, if there are none, between blanks.
+/// The cells between commas or, if there are none, between blanks.
 std::vector<std::string_view> cells_of(std::string_view line) {
   std::vector<std::string_view> cells;
   std::string_view rest = trimmed(line.substr(0, line.find('#')));
@@ -45,7 +45,7 @@ std::vector<std::string_view> cells_of(std::string_view line) {
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find_first_of(separators), rest.size());
     cells.push_back(trimmed(rest.substr(0, end)));
-    if (end + 1 == rest.size()) cells.emplace_back();  // nothing behind the last comma
+    if (end + 1 == rest.size()) cells.emplace_back();  // nothing after the last comma
     rest = trimmed(rest.substr(std::min(end + 1, rest.size())));
   }
   return cells;
@@ -55,7 +55,7 @@ std::vector<std::string_view> cells_of(std::string_view line) {
 
 Result<TokenTable> parse_tokens(std::string_view text, const std::string& file) {
   TokenTable table;
-  std::vector<std::size_t> lines;  // of the file, by row of the table
+  std::vector<std::size_t> lines;  // lines of the file, by row of the table
   for (std::size_t start = 0, line = 1; start < text.size(); ++line) {
     const std::size_t end = std::min(text.find('\n', start), text.size());
     const std::vector<std::string_view> cells = cells_of(text.substr(start, end - start));
@@ -88,7 +88,7 @@ bool looks_like_shares(std::string_view text) {
 }
 
 Result<TokenTable> tokens_by_shares(std::string_view shares, std::uint64_t rows) {
-  std::vector<std::uint64_t> until{0};  // shares of this receiver and of those before
+  std::vector<std::uint64_t> until{0};  // shares of this receiver and all previous ones
   for (std::size_t start = 0; start <= shares.size();) {
     const std::size_t end = std::min(shares.find(':', start), shares.size());
     const auto share = parse_number(shares.substr(start, end - start), kMostShare);

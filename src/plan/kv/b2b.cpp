@@ -1,7 +1,7 @@
-// b2b: packets of all copies in one submission and one signal for each engine, as DMA-Latte does it for collectives.
-// Prelaunched, the packets are with the engines before the blocks are wanted, behind a wait for a trigger. On machines
-// that have them: packets that walk the block table, one for every fragment of a block, and packets that a kernel
-// writes and submits.
+// b2b: packets of all copies in one submission and one signal per engine, as DMA-Latte does for collectives.
+// Prelaunched, the engines have the packets before the blocks are needed, behind a wait for a trigger. On machines that
+// support them: packets that walk the block table, one for every fragment of a block, and packets that a kernel writes
+// and submits.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -15,7 +15,7 @@
 namespace cortado::plan::kv {
 namespace {
 
-/// The forms of it, which differ in who submits the packets, when, and how many copies a packet holds.
+/// Its forms, which differ in who submits the packets, when, and how many copies a packet holds.
 struct Form {
   std::string_view name;
   bool prelaunch = false;
@@ -23,7 +23,7 @@ struct Form {
   bool lists = false;  ///< a packet walks the block table
 };
 
-/// Fragment by fragment, so that the blocks of each stand one behind another.
+/// Fragment by fragment, so that the blocks of each fragment are consecutive.
 std::vector<Fragment> by_fragment(const Workbench& bench) {
   std::vector<Fragment> order = bench.fragments();
   std::ranges::stable_sort(order, {}, &Fragment::index);

@@ -1,4 +1,4 @@
-// b2b-layers: layer by layer, with a signal behind each, so that attention of a layer can start while the next arrives.
+// b2b-layers: layer by layer, with a signal after each, so that attention of a layer can start while the next arrives.
 #include <fmt/format.h>
 
 #include "plan/kv/strategies.hpp"

@@ -1,4 +1,4 @@
-// batch: one call of the runtime with a list of copies (cuMemcpyBatchAsync, hipMemcpyBatchAsync).
+// batch: one runtime call with a list of copies (cuMemcpyBatchAsync, hipMemcpyBatchAsync).
 #include "plan/kv/strategies.hpp"
 #include "plan/kv/workbench.hpp"
 

@@ -1,4 +1,4 @@
-// bcst: of two GPUs that hold the same bytes one reads host memory, once, and broadcast packets write to both.
+// bcst: of two GPUs that hold the same bytes, one reads host memory once, and broadcast packets write to both.
 #include <fmt/format.h>
 
 #include "plan/kv/strategies.hpp"

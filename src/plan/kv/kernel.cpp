@@ -1,4 +1,4 @@
-// kernel: one kernel whose workgroups, one a compute unit, copy fragment after fragment.
+// kernel: one kernel whose workgroups, one per compute unit, copy fragment after fragment.
 #include <algorithm>
 #include <string>
 
@@ -10,7 +10,7 @@
 namespace cortado::plan::kv {
 namespace {
 
-/// Where neither request nor machine say.
+/// If neither request nor machine specify it.
 constexpr std::uint32_t kUsualUnits = 8;
 
 }  // namespace

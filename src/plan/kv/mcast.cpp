@@ -1,4 +1,4 @@
-// mcast: of the GPUs that hold the same bytes one reads host memory, once, and multicast packets write to all of them.
+// mcast: of the GPUs that hold the same bytes, one reads host memory once, and multicast packets write to all of them.
 #include <fmt/format.h>
 
 #include "plan/kv/strategies.hpp"

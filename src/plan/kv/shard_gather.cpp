@@ -1,5 +1,5 @@
-// shard+gather: of GPUs that hold the same bytes each fetches its share over its own host link; in slices, an
-// all-gather over the links between them completes it meanwhile.
+// shard+gather: of the GPUs that hold the same bytes, each fetches its share over its own host link; meanwhile, slice
+// by slice, an all-gather over the links between them completes it.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ Result<Program> plan_shard_gather(const KvRequest& request, const Machine& machi
   Workbench bench("shard-gather", request, machine);
   ProgramBuilder& builder = bench.builder();
   const EngineId host_engine = bench.engines(1).front();
-  // May be written by anybody of the group, and has all that others send.
+  // May be written by any rank of the group, and has everything that others send.
   std::vector<std::vector<SignalId>> ready(request.ranks);
   std::vector<SignalId> received;
   std::vector<std::uint64_t> senders(request.ranks, 0);

@@ -33,18 +33,18 @@ class Workbench {
   /// All fragments, layer by layer.
   const std::vector<Fragment>& fragments() const { return fragments_; }
 
-  /// fetch, store, or one after the other; both have pools of their own.
+  /// fetch, store, or one after the other; each has its own pools.
   std::vector<KvDirection> directions() const;
 
-  /// Places in pools, which are made when first asked for.
+  /// Places in pools, which are created on first use.
   Region on_gpu(RankId rank, const Fragment& fragment, KvDirection direction = KvDirection::fetch);
   Region in_host(RankId rank, const Fragment& fragment, KvDirection direction = KvDirection::fetch);
-  /// From where to where the fragment goes; notes it in the contract.
+  /// Source and destination of the fragment; also adds the transfer to the contract.
   Copy transfer(RankId rank, const Fragment& fragment, KvDirection direction = KvDirection::fetch);
-  /// On GPU `rank` stands what `owner` has in host memory.
+  /// Adds to the contract that GPU `rank` receives what `owner` has in host memory.
   void promise(RankId rank, RankId owner, const Fragment& fragment);
 
-  /// The engines of a GPU that are best for the direction, at most `count`.
+  /// The best engines of a GPU for the direction, at most `count`.
   std::vector<EngineId> engines(std::uint32_t count, KvDirection direction = KvDirection::fetch) const;
 
   /// What the host of a rank does: before the clock starts, to begin, and to wait for.
@@ -62,11 +62,11 @@ class Workbench {
   };
   Host& host(RankId rank) { return hosts_[rank.value]; }
 
-  /// Host queues, contract, limits of the rings.
+  /// Adds the host queues and the contract, and checks the limits of the rings.
   Result<Program> finish() &&;
 
  private:
-  /// Of one rank and direction.
+  /// For one rank and direction.
   struct Pools {
     std::optional<BufferId> gpu{};
     std::optional<BufferId> host{};
@@ -88,10 +88,10 @@ class Workbench {
   Contract contract_;
 };
 
-/// Of names.
+/// For names.
 std::string_view suffix_of(KvDirection direction);
 
-/// A queue of every rank that copies all fragments by itself, submitted so; a signal behind every copy, or one at the
+/// One queue per rank that copies all fragments, with the given submission; a signal after every copy, or one at the
 /// end.
 Result<Program> plan_single_queue(std::string_view name, const KvRequest& request, const Machine& machine,
                                   Submission submission, bool signal_each);

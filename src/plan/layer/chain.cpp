@@ -19,7 +19,7 @@ bool frames(const Command& command) {
   return stamp != nullptr && (stamp->label == "begin" || stamp->label == "end");
 }
 
-/// Values get their final numbers.
+/// Gives values their final numbers.
 void renumber_values(Command& step, std::uint32_t from, std::uint32_t to) {
   const auto move = [&](Region& region) {
     if (region.buffer.value >= from) region.buffer.value += to - from;
@@ -104,7 +104,7 @@ void Chain::close_kernels() {
 
 Chain::Stage Chain::reserve(Program added, const std::string& name) {
   CORTADO_CHECK(added.ranks == program_.ranks, "programs of the same ranks");
-  std::vector<std::uint32_t> queues(added.queues.size());  // get their ids when they are launched
+  std::vector<std::uint32_t> queues(added.queues.size());  // ids are assigned when they are launched
   std::iota(queues.begin(), queues.end(), 0U);
   const Renumber renumber(program_, std::move(queues));
   for (Buffer& buffer : added.buffers) {

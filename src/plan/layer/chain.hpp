@@ -1,7 +1,7 @@
-// Programs one behind another: the hosts of all ranks do what they do in the first, then in the second, and so on.
+// Programs one after another: the hosts of all ranks do what they do in the first, then in the second, and so on.
 //
-// What the caller of a program would write and read is then written by what stands before it and read by what stands
-// behind it; rule 4 of a program makes that right without further signals.
+// What the caller of a program would write and read is then written by what comes before it and read by what comes
+// after it; rule 4 of a program makes that correct without further signals.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace cortado::plan {
 
-/// Of all matrices of a layer.
+/// Element size of all matrices of a layer.
 inline constexpr Bytes kFloat = size_of(DType::f32);
 
 Region matrix_region(BufferId buffer, std::uint64_t rows, std::uint64_t columns);
@@ -30,20 +30,20 @@ class Chain {
   /// "<kind><rank>"
   Region matrix(std::string_view kind, std::uint32_t rank, std::uint64_t rows, std::uint64_t columns, BufferRole role);
 
-  /// A kernel of the rank's stream, behind all that was added before.
+  /// A kernel of the rank's stream, after everything added before.
   void kernel(std::uint32_t rank, Command command);
   /// C = A·B as such a kernel.
   void multiply(std::uint32_t rank, const Region& a, const Region& b, const Region& c);
 
-  /// A program of the same ranks with one host a rank, whose memory is already part of the whole: kernels can write
-  /// what its contract names as inputs.
+  /// A program of the same ranks with one host per rank, whose memory is already part of the whole: kernels can write
+  /// the inputs that its contract names.
   struct Stage {
     std::vector<Queue> queues{};
     Contract contract{};
   };
-  /// The name becomes a suffix. All buffers are scratch; ids of the contract are those of the whole.
+  /// The name becomes a suffix. All buffers become scratch buffers; ids in the contract are those of the whole.
   Stage reserve(Program program, const std::string& name);
-  /// Behind all that was added before.
+  /// After everything added before.
   void launch(Stage stage);
 
   std::uint32_t rank_of(const Region& region) const { return program_.buffer(region.buffer).rank.value; }
@@ -59,15 +59,15 @@ class Chain {
   Program finish() &&;
 
  private:
-  /// The kernels added last become a queue of their own that the hosts submit and wait for.
+  /// The kernels added last become a separate queue that the hosts submit and wait for.
   void close_kernels();
 
   const Machine& machine_;
   Program program_;
-  std::vector<std::vector<Command>> hosts_;    // of a rank
-  std::vector<std::vector<Command>> kernels_;  // of a rank, since the last program
+  std::vector<std::vector<Command>> hosts_;    // by rank
+  std::vector<std::vector<Command>> kernels_;  // by rank, since the last program
   std::uint32_t stages_ = 0;
-  /// Buffers are added until the end, so values are numbered from here and renumbered at last.
+  /// Buffers are added until the end, so values are numbered from here and renumbered at the end.
   static constexpr std::uint32_t kFirstValue = 1U << 30;
 };
 

@@ -83,7 +83,7 @@ class Functions {
             y,
             {request_.sequences, shape_.heads / request_.ranks, shape_.kv_heads / request_.ranks}};
   }
-  /// Of gate and up beside each other.
+  /// With gate and up side by side.
   Call swiglu(const Region& gate_up, const Region& y) const {
     const std::uint64_t columns = gate_up.width.value / kFloat.value / 2;
     return {Function::swiglu, {columns_of(gate_up, 0, columns), columns_of(gate_up, columns, columns)}, y, {}};
@@ -109,7 +109,7 @@ class Functions {
     return columns_of(second, local * shape_.intermediate, shape_.intermediate);
   }
 
-  // Columns of queries, and of keys or values, of one rank; and the parts of q, k, v beside each other.
+  // Columns of queries, and of keys or values, of one rank; and the parts of q, k, v side by side.
   std::uint64_t q_columns() const { return shape_.heads / request_.ranks * shape_.head_dim; }
   std::uint64_t kv_columns() const { return shape_.kv_heads / request_.ranks * shape_.head_dim; }
   Region q(const Region& qkv) const { return columns_of(qkv, 0, q_columns()); }
@@ -145,7 +145,7 @@ class LayerPlanner {
  private:
   struct Rank {
     LayerRank caller;
-    Region q, k;  // turned
+    Region q, k;  // after rotary embedding
     Region x1;
     Region gates;               // of all experts
     std::vector<Region> gated;  // of each expert of the rank
@@ -226,7 +226,7 @@ class LayerPlanner {
     return {};
   }
 
-  /// What stands between the two GEMMs of the feed-forward part, of program and formula alike.
+  /// What comes between the two GEMMs of the feed-forward part, in both program and formula.
   template <class Add>
   void activate(std::uint32_t r, const Region& first, const Region& gates, const std::vector<Region>& gated,
                 const Region& second, Add&& add) const {
@@ -238,7 +238,7 @@ class LayerPlanner {
     }
   }
 
-  /// The layer as it is defined: every line on whole matrices, rank by rank only where weights are.
+  /// The layer as defined: every line on whole matrices, and rank by rank only where the weights are divided.
   void add_formula() {
     const std::uint64_t rows = request_.rows;
     const Region h1 = chain_.value("h1", rows, shape_.hidden);

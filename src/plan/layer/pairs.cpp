@@ -10,7 +10,7 @@
 namespace cortado::plan {
 namespace {
 
-/// Regions of one buffer, which touch each other, as one matrix of rows of `columns` elements.
+/// Adjacent regions of one buffer as one matrix with rows of `columns` elements.
 Region one_matrix(const std::vector<Region>& parts, std::uint64_t columns) {
   CORTADO_CHECK(!parts.empty(), "a rank that has no part");
   Bytes first = parts.front().offset;

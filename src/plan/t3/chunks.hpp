@@ -11,7 +11,7 @@ namespace cortado::plan {
 
 class Chunks {
  public:
-  /// `axis` is settled; there are at least as many rows or columns as chunks.
+  /// `axis` must be resolved; there must be at least as many rows or columns as chunks.
   Chunks(const GemmShape& gemm, T3Axis axis, std::uint32_t count, std::uint64_t tile_m);
 
   std::uint32_t count() const { return count_; }
@@ -20,10 +20,10 @@ class Chunks {
   Bytes row_bytes(std::uint32_t chunk) const { return element_ * columns(chunk).count; }
   Bytes bytes(std::uint32_t chunk) const { return row_bytes(chunk) * rows(chunk).count; }
 
-  /// Rows of each piece, counted from the first one of the chunk. No more pieces than rows of tiles.
+  /// Rows of each piece, counted from the first one of the chunk. There are no more pieces than rows of tiles.
   std::vector<Span> pieces(std::uint32_t chunk, std::uint64_t wanted) const;
 
-  /// So many that each is one row of tiles, or as many of them as sixteen tracker entries can watch.
+  /// Enough that each is one row of tiles, or as many of these as sixteen tracker entries can watch.
   std::uint64_t fitting_pieces(std::uint32_t chunk, Bytes granularity) const;
 
  private:

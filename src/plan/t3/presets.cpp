@@ -1,12 +1,12 @@
-// The maps of the usual collectives, and the one list of them. Rank r stands before rank r+1 in every ring, the last
-// one before rank 0.
+// The maps of the usual collectives, and the single list of them. In every ring, rank r comes before rank r+1, and the
+// last one before rank 0.
 #include "plan/t3.hpp"
 
 namespace cortado {
 namespace {
 
-// Every chunk is stored straight where its sum belongs: rank r makes those of ranks r+1, r+2, ... and its own last, in
-// turns, so that all links are in use and every rank is written to by all others at any time.
+// Every chunk is stored directly where its sum belongs: rank r computes those of ranks r+1, r+2, ... and its own last,
+// interleaved, so that all links are in use and every rank is written to by all others at any time.
 std::vector<T3Map> direct_reduce_scatter(std::uint32_t ranks, std::uint64_t split_k) {
   std::vector<T3Map> maps;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -20,9 +20,9 @@ std::vector<T3Map> direct_reduce_scatter(std::uint32_t ranks, std::uint64_t spli
   return maps;
 }
 
-// Every chunk is stored locally; engines add its pieces to the rank where the sum belongs as each is made, by one DMA
-// command. Where engines fill links better than stores of compute units do, this is faster than direct stores, for a
-// write and a read more.
+// Every chunk is stored locally; engines add each piece, as soon as it is computed, to the rank where the sum belongs,
+// with one DMA command. If engines use links better than stores of compute units do, this is faster than direct stores,
+// at the cost of one more write and read.
 std::vector<T3Map> engines_reduce_scatter(std::uint32_t ranks, std::uint64_t split_k) {
   std::vector<T3Map> maps;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -36,14 +36,15 @@ std::vector<T3Map> engines_reduce_scatter(std::uint32_t ranks, std::uint64_t spl
   return maps;
 }
 
-// Chunk c starts on rank c+1 and goes round the ring until it is complete on rank c; each rank on the way adds its own.
+// Chunk c starts on rank c+1 and goes around the ring until it is complete on rank c; each rank on the way adds its
+// own.
 //
-//   rank r makes chunks  r-1               straight into its slot on rank r+1
-//                        r-2, ..., r+1     here; passed on when the sum of those before it has been added
-//                        r                 here, complete when that sum has been added
+//   rank r computes chunks  r-1               directly into its slot on rank r+1
+//                           r-2, ..., r+1     locally; passed on when the sum of the previous ranks has been added
+//                           r                 locally; complete when that sum has been added
 //
-// What arrives for the second chunk are the stores of the neighbour's first: split_k updates. All later ones come by
-// one DMA command: one update.
+// What arrives for the second chunk are the stores of the neighbour's first: split_k updates. All later ones arrive
+// with one DMA command: one update.
 std::vector<T3Map> ring_reduce_scatter(std::uint32_t ranks, std::uint64_t split_k) {
   std::vector<T3Map> maps;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -63,8 +64,8 @@ std::vector<T3Map> ring_reduce_scatter(std::uint32_t ranks, std::uint64_t split_
   return maps;
 }
 
-// A GEMM is one chunk, that of rank s in slot s everywhere. Every piece goes to all other ranks when it is made, by
-// one DMA command each.
+// A GEMM is one chunk, that of rank s in slot s everywhere. Every piece goes to all other ranks when it is computed,
+// with one DMA command each.
 std::vector<T3Map> direct_all_gather(std::uint32_t ranks, std::uint64_t split_k) {
   std::vector<T3Map> maps;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -77,8 +78,8 @@ std::vector<T3Map> direct_all_gather(std::uint32_t ranks, std::uint64_t split_k)
   return maps;
 }
 
-// A GEMM is one chunk, that of rank s in slot s everywhere. Its pieces travel as they are made, and every rank
-// passes on what it gets, but for the last one of the ring.
+// A GEMM is one chunk, that of rank s in slot s everywhere. Its pieces travel as they are computed, and every rank
+// except the last one of the ring passes on what it receives.
 std::vector<T3Map> ring_all_gather(std::uint32_t ranks, std::uint64_t split_k) {
   std::vector<T3Map> maps;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -91,10 +92,10 @@ std::vector<T3Map> ring_all_gather(std::uint32_t ranks, std::uint64_t split_k) {
   return maps;
 }
 
-// Chunk p of the GEMM of rank r is stored straight into slot r of rank p. Rank r makes those of ranks r+1, r+2, ...
-// and its own last, in turns.
+// Chunk p of the GEMM of rank r is stored directly into slot r of rank p. Rank r computes those of ranks r+1, r+2, ...
+// and its own last, interleaved.
 std::vector<T3Map> direct_all_to_all(std::uint32_t ranks, std::uint64_t split_k) {
-  const CopyOp op = split_k > 1 ? CopyOp::add : CopyOp::store;  // all workgroups of a tile have a part of the sum
+  const CopyOp op = split_k > 1 ? CopyOp::add : CopyOp::store;  // every workgroup of a tile has a part of the sum
   std::vector<T3Map> maps;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     T3Map& map = maps.emplace_back(ranks);
@@ -108,7 +109,8 @@ std::vector<T3Map> direct_all_to_all(std::uint32_t ranks, std::uint64_t split_k)
   return maps;
 }
 
-// Chunk p of the GEMM of rank r is stored locally; an engine brings its pieces to slot r of rank p as each is made.
+// Chunk p of the GEMM of rank r is stored locally; an engine brings each piece to slot r of rank p as soon as it is
+// computed.
 std::vector<T3Map> engines_all_to_all(std::uint32_t ranks, std::uint64_t split_k) {
   std::vector<T3Map> maps;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -128,13 +130,13 @@ std::vector<T3Map> engines_all_to_all(std::uint32_t ranks, std::uint64_t split_k
 std::vector<T3Preset> list_t3_presets() {
   return {
       {"reduce-scatter", "direct", "chunks are stored where they are added up", direct_reduce_scatter},
-      {"reduce-scatter", "engines", "chunks are stored locally, and engines add up their pieces as they are produced",
+      {"reduce-scatter", "engines", "chunks are stored at home, engines add their pieces up as they are made",
        engines_reduce_scatter},
       {"reduce-scatter", "ring", "sums go from neighbour to neighbour", ring_reduce_scatter},
-      {"all-gather", "direct", "pieces go to all ranks as they are produced", direct_all_gather},
-      {"all-gather", "ring", "pieces go from neighbour to neighbour as they are produced", ring_all_gather},
+      {"all-gather", "direct", "pieces go to all ranks as they are made", direct_all_gather},
+      {"all-gather", "ring", "pieces go from neighbour to neighbour as they are made", ring_all_gather},
       {"all-to-all", "direct", "chunks are stored where they belong", direct_all_to_all},
-      {"all-to-all", "engines", "chunks are stored locally, and engines send their pieces as they are produced",
+      {"all-to-all", "engines", "chunks are stored at home, engines take their pieces away as they are made",
        engines_all_to_all},
   };
 }

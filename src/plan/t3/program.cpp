@@ -1,13 +1,13 @@
-// Of every rank:
+// For every rank:
 //
 //   kernels   the one GEMM, block by block as the map lists its chunks
-//   engines   a queue towards every rank that pieces are passed on to, submitted ahead: for every piece wait for its
-//             tracker, copy
+//   engines   a queue towards every rank that pieces are passed on to, submitted in advance: for every piece, wait for
+//             its tracker, then copy
 //   host      waits for the trackers of what is final, then for kernels and engines
 //
 // The barrier of the hosts before an iteration is enough for replay, although engines are submitted before it: they
-// wait for trackers, and nothing is stored before a GEMM has started behind the barrier. The host does not end
-// before all that its rank receives is there: engines wait for what they pass on, and the host for what is final.
+// wait for trackers, and nothing is stored before a GEMM has started after the barrier. The host does not end before
+// everything that its rank receives has arrived: engines wait for what they pass on, and the host for what is final.
 #include "cortado/program.hpp"
 
 #include <algorithm>
@@ -68,10 +68,10 @@ class T3Program {
     Matrix b;
   };
 
-  /// A piece that is passed on when its tracker says so.
+  /// A piece that is passed on when its tracker fires.
   struct Passed {
-    std::uint64_t turn = 0;   // of the queue; own pieces come first
-    std::uint64_t relay = 0;  // 0: an own one
+    std::uint64_t turn = 0;   // within the queue; own pieces come first
+    std::uint64_t relay = 0;  // 0: an own piece
     SignalId complete{};
     Region piece{};
     std::vector<std::pair<DmaOperation, Region>> to{};
@@ -126,8 +126,8 @@ class T3Program {
             rows_of(owner, entry.slot, entry.chunk, rows), entry.op};
   }
 
-  /// A chunk that is stored on another rank in one go is there before that rank has made its own part of it: all of its
-  /// trackers must be open at a time, or every rank waits for entries of the next one.
+  /// A chunk that is stored on another rank all at once arrives before that rank has computed its own part of it: all
+  /// of its trackers must be open at the same time, or every rank waits for entries of the next one.
   Status check_entries() const {
     const TrackerLimits& limits = *machine_.features.tracker;
     for (std::uint32_t rank = 0; rank < checked_.request.ranks; ++rank) {
@@ -201,7 +201,7 @@ class T3Program {
     return piece;
   }
 
-  /// Own pieces as they are made; relay i of a piece when i more of them have been made.
+  /// Own pieces as they are computed; relay i of a piece when i more of them have been computed.
   void queue_up(std::uint32_t rank, std::vector<Passed> passed) {
     std::stable_sort(passed.begin(), passed.end(), [](const Passed& a, const Passed& b) {
       return std::pair{a.turn, a.relay} < std::pair{b.turn, b.relay};

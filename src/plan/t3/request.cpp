@@ -60,7 +60,7 @@ Status check_adding(const std::vector<T3Map>& maps, const Machine& machine) {
       "1");
 }
 
-/// The first pair of ranks that an algorithm needs a link between and that has none.
+/// The first pair of ranks between which an algorithm needs a link that does not exist.
 std::optional<std::pair<std::uint32_t, std::uint32_t>> missing_link(const std::string& algorithm, std::uint32_t ranks,
                                                                     const Machine& machine) {
   for (std::uint32_t from = 0; from < ranks; ++from) {
@@ -84,7 +84,7 @@ Status check_links(const std::string& algorithm, std::uint32_t ranks, const Mach
                    : "use a machine where every pair is linked, or the algorithm ring if there is a ring");
 }
 
-/// The preset that is asked for, or the direct one where every pair is linked.
+/// The requested preset, or the direct one if every pair is linked.
 Result<T3Preset> choose_preset(const T3Request& request, const Machine& machine) {
   const std::vector<std::string> known = algorithms_of(request.collective);
   std::string algorithm = request.algorithm;
@@ -102,12 +102,12 @@ Result<T3Preset> choose_preset(const T3Request& request, const Machine& machine)
               suggestion(algorithm, known));
 }
 
-/// Of the GEMM of a rank.
+/// For the GEMM of a rank.
 std::uint32_t chunks_of(const T3Request& request) {
   return request.collective == "all-gather" ? 1 : request.ranks;
 }
 
-/// The axis is settled.
+/// The axis must be resolved.
 Result<Tiling> settle_tiling(const T3Request& request, const Machine& machine) {
   const std::uint64_t chunks = chunks_of(request);
   const bool by_rows = request.axis == T3Axis::rows;
@@ -129,7 +129,7 @@ Result<Tiling> settle_tiling(const T3Request& request, const Machine& machine) {
               fmt::format("use a split of k of 1 to {}", request.gemm.k));
 }
 
-/// What is asked for whatever the maps are.
+/// What does not depend on the maps.
 Result<CheckedT3> settle(const T3Request& request, const Machine& machine) {
   CORTADO_RETURN_IF_ERROR(check_collective(request.collective));
   CheckedT3 checked{request, {}, {}};

@@ -1,4 +1,4 @@
-// Checks what is asked for, and settles what was left open.
+// Checks the request, and resolves what it leaves open.
 #pragma once
 
 #include "plan/t3.hpp"
@@ -7,14 +7,14 @@ namespace cortado::plan {
 
 struct CheckedT3 {
   T3Request request;        ///< ranks and axis are final; split_k is that of the tiling
-  std::vector<T3Map> maps;  ///< one a rank
+  std::vector<T3Map> maps;  ///< one per rank
   Tiling tiling;
 };
 
-/// The maps of the algorithm.
+/// With the maps of the algorithm.
 Result<CheckedT3> check_t3(const T3Request& request, const Machine& machine);
 
-/// The maps that are given.
+/// With the given maps.
 Result<CheckedT3> check_t3(const T3Request& request, const std::vector<T3Map>& maps, const Machine& machine);
 
 }  // namespace cortado::plan

@@ -1,4 +1,4 @@
-// Where chunks stand in the memory of every rank.
+// Where chunks are stored in the memory of every rank.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,27 @@
 
 namespace cortado::plan {
 
-/// What the contract says of a slot.
+/// What the contract says about a slot.
 struct FinalSlot {
   std::uint32_t slot = 0;
   std::uint32_t chunk = 0;
   std::vector<std::uint32_t> from{};  ///< ranks whose GEMMs of the chunk are added up in it
 };
 
-/// Of a rank, ascending in `slot`.
+/// Of a rank, ascending by `slot`.
 std::vector<FinalSlot> final_slots(const T3Request& request, std::uint32_t rank);
 
 class Slots {
  public:
-  /// Adds the buffers "out<r>", which holds what is final, one slot behind another, and "chunks<r>" for all others.
+  /// Adds the buffers "out<r>", which holds what is final, slot after slot, and "chunks<r>" for all others.
   Slots(const CheckedT3& checked, const Chunks& chunks, Schedule& schedule);
 
-  /// The matrix of a chunk that stands in the slot, without gaps.
+  /// The matrix of a chunk that is in the slot, without gaps.
   Matrix matrix(std::uint32_t rank, std::uint32_t slot, std::uint32_t chunk) const;
 
  private:
   struct Place {
-    Bytes size{};  // of the largest chunk that gets here
+    Bytes size{};  // of the largest chunk that arrives here
     Matrix matrix{};
   };
 

@@ -1,12 +1,12 @@
-// The collective first, by tiles: one GEMM, each group of whose tiles waits for the rows that it multiplies.
+// The collective first, by tiles: one GEMM, in which each group of tiles waits for the rows that it multiplies.
 //
 //   engines of a rank   chunk by chunk: for every peer the rows of the chunk, then raise "arrived" of peer and chunk
 //   kernels of a rank   all-to-all: own rows to their place. Then the GEMM: own rows first, then chunk by chunk the
 //                       rows of every other rank, nearest sender first, in the order in which they arrive
 //
-// The GEMM ends when all that the rank receives has been multiplied, so the barrier before an iteration is enough
-// for replay (ficco/collective_first.cpp). Copies on compute units are a kernel that is launched before the GEMM, so
-// tiles that wait cannot keep it from starting.
+// The GEMM ends when everything that the rank receives has been multiplied, so the barrier before an iteration is
+// enough for replay (ficco/collective_first.cpp). Copies on compute units are a kernel that is launched before the
+// GEMM, so tiles that wait cannot keep it from starting.
 #include "ir/tiles.hpp"
 #include "plan/ficco/bench.hpp"
 #include "plan/ficco/carrier.hpp"
@@ -52,7 +52,7 @@ class TilesThatWait {
   void add_rank(std::uint32_t r) {
     Rank& rank = ranks_.emplace_back();
     const GemmShape& gemm = bench_.gemm();
-    if (!bench_.is_made(r)) {  // only the rows matter that it gives to the rank that stands for all
+    if (!bench_.is_made(r)) {  // only the rows that it sends to the rank that stands for all matter
       rank.input = bench_.matrix("a", r, exchange_.rows_of(r), gemm.k, BufferRole::input);
       return;
     }

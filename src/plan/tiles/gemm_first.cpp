@@ -1,17 +1,17 @@
 // The GEMM first, by tiles: one GEMM, which releases rows as its tiles are written.
 //
 //   kernels of a rank   the GEMM: rows for other ranks first, chunk by chunk, nearest receiver first; own rows last.
-//                       Behind each group of tiles "made" is raised. Reduce-scatter: then add up what has come
+//                       After each group of tiles "made" is raised. Reduce-scatter: then add up what has arrived
 //   engines of a rank   for every group: wait for "made", bring the rows, raise "arrived"
 //
-// Tiles: a group has the rows of one chunk for one receiver. Waves: a group has what some whole waves of tiles have
-// written. Tiles are reordered for it, as FlashOverlap does: rows of tiles go to the receivers in turn, so that a group
-// has rows for all of them, and those for one stand together: one copy each, and all links are busy.
-// Copies on compute units are a kernel that is launched before the GEMM and holds its units to its end.
-// With stores to peers nobody copies: tiles go straight to where they are needed, and the GEMM raises "arrived".
+// Tiles: a group has the rows of one chunk for one receiver. Waves: a group has what a number of whole waves of tiles
+// have written. For this, tiles are reordered as in FlashOverlap: rows of tiles go to the receivers in turn, so that a
+// group has rows for all of them, and those for one receiver are adjacent: one copy each, and all links are busy.
+// Copies on compute units are a kernel that is launched before the GEMM and holds its units until it ends. With stores
+// to peers nothing is copied: tiles go directly to where they are needed, and the GEMM raises "arrived".
 //
-// At the end the kernels of a rank wait for all that it receives, so its queues end only then, and the barrier before
-// an iteration is enough for replay (ficco/product_first.cpp).
+// At the end the kernels of a rank wait for everything that it receives, so its queues end only then, and the barrier
+// before an iteration is enough for replay (ficco/product_first.cpp).
 #include <algorithm>
 #include <map>
 
@@ -57,13 +57,13 @@ class TilesThatRelease {
     Matrix a;
     Matrix b;
     Matrix c;
-    Matrix made;      // every row where its row of A stands, but for own rows and those that are stored at peers
+    Matrix made;      // every row where its row of A is, except own rows and those stored at peers
     Matrix received;  // to add up, sender by sender
   };
   /// Rows that are released together.
   using Group = std::vector<Piece>;
 
-  /// Waves cut the rows for a receiver where waves end.
+  /// With waves, the rows for a receiver are cut where waves end.
   static FiccoSchedule by_chunks(FiccoSchedule way) {
     if (way.grain == Grain::waves) way.chunks = 1;
     return way;
@@ -108,7 +108,7 @@ class TilesThatRelease {
   void multiply(std::uint32_t from) {
     const std::uint64_t rows = exchange_.rows_of(from);
     if (rows == 0) return;
-    std::vector<Group> groups;  // in the order of production
+    std::vector<Group> groups;  // in production order
     for (std::uint32_t step = 0; step < steps_.count(); ++step) {
       for (const RankId to : bench_.peers(from)) {
         if (const Piece piece = steps_.piece(step, from, to.value); !piece.empty()) groups.push_back({piece});
@@ -130,14 +130,14 @@ class TilesThatRelease {
       signals.push_back(bench_.schedule().signal(fmt::format("made{}.{}", from, signals.size()), home));
       gemm.raises.push_back({tiles, signals.back(), 1});
     }
-    // Engines can wait for their launch; a kernel that copies gets no units before the end if the GEMM has them all.
+    // Engines can wait for their launch; a kernel that copies gets no units before the end if the GEMM holds them all.
     const bool copies_first = way_.means == CollectiveMeans::cores;
     if (!copies_first) bench_.multiply(from, gemm);
     for (std::size_t g = 0; g < groups.size(); ++g) send(groups[g], signals[g]);
     if (copies_first) bench_.multiply(from, std::move(gemm));
   }
 
-  /// What the groups have, then the own rows.
+  /// The rows of the groups, then the own rows.
   std::vector<OutputBlock> blocks(const std::vector<Group>& groups, std::uint32_t from) const {
     std::vector<OutputBlock> all;
     const auto add = [&](const Piece& piece) {
@@ -148,7 +148,7 @@ class TilesThatRelease {
     return all;
   }
 
-  /// Rows of tiles for the receivers in turn; a group ends where the next one would not be through with its waves.
+  /// Rows of tiles for the receivers in turn; a group ends where one more row of tiles would exceed its waves.
   std::vector<Group> by_waves(const Gemm& gemm, const std::vector<Group>& of_receivers) const {
     const std::uint64_t all = tile_count(gemm);
     const std::uint64_t units = machine_.compute_units;
@@ -171,7 +171,7 @@ class TilesThatRelease {
     return groups;
   }
 
-  /// Of a piece, behind those that the group has of it.
+  /// Adds rows of a piece after those that the group already has of it.
   static void add_rows(Group& group, Piece piece, std::uint64_t row, std::uint64_t count) {
     const auto known = std::ranges::find(group, piece.to, &Piece::to);
     if (known != group.end()) {
@@ -217,7 +217,7 @@ class TilesThatRelease {
     if (exchange_.reduces()) reduce(to, steps_.own(to).placed);
   }
 
-  /// What others made of the rows of a step.
+  /// Adds what others computed for the rows of a step.
   void add_up(std::uint32_t to, const Piece& own, std::uint32_t step) {
     if (own.empty()) return;
     for (const std::uint32_t from : bench_.senders_to(to)) {
@@ -237,7 +237,7 @@ class TilesThatRelease {
     bench_.kernels(to).reduce(std::move(terms), place, bench_.gemm().dtype);
   }
 
-  /// Of the pieces, in their order. Of a rank that stands for all, those that it sends as far.
+  /// Of the pieces, in order. For a rank that stands for all, those that it sends to the same distance.
   const std::vector<SignalId>& arrivals(std::uint32_t from, std::uint32_t to) {
     const Hop hop = bench_.made_hop({from, to});
     return arrived_[{hop.from, hop.to}];
