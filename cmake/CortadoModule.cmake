@@ -2,8 +2,9 @@
 #
 # One module = one static library `cortado_<name>` (alias cortado::<name>) of all sources in the folder and below and of
 # those that the build generates; and, with CORTADO_TESTS, one test program `<name>_test` of the x_test.cpp files that
-# stand beside them and of the folders called testing. OTHER_TESTS belong to a program of their own. A module without
-# sources becomes an interface library. NOT_INSTALLED is for what only programs of this tree link.
+# stand beside them. What they share, in folders called testing, becomes a library `cortado_<name>_testing`: interpreters
+# and the like that deserve to be optimised. OTHER_TESTS belong to a program of their own. A module without sources becomes
+# an interface library. NOT_INSTALLED is for what only programs of this tree link.
 add_library(cortado_options INTERFACE)
 target_compile_features(cortado_options INTERFACE cxx_std_20)
 target_compile_options(cortado_options INTERFACE -Wall -Wextra -Wpedantic)
@@ -142,7 +143,17 @@ function(cortado_module)
     set_property(GLOBAL APPEND PROPERTY CORTADO_MODULES ${target})
   endif()
   if(CORTADO_TESTS AND tests)
-    cortado_test(NAME ${arg_NAME}_test SOURCES ${tests} LINKS cortado::${arg_NAME} ${arg_TEST_LINKS})
+    set(shared ${tests})
+    list(FILTER shared INCLUDE REGEX "(^|/)testing/")
+    if(shared)
+      list(REMOVE_ITEM tests ${shared})
+      add_library(${target}_testing STATIC ${shared})
+      cortado_in_batches(${target}_testing)
+      target_include_directories(${target}_testing PRIVATE ${PROJECT_SOURCE_DIR}/src)
+      target_link_libraries(${target}_testing PUBLIC ${target} PRIVATE cortado_options)
+      list(APPEND arg_TEST_LINKS ${target}_testing)
+    endif()
+    cortado_test(NAME ${arg_NAME}_test SOURCES ${tests} LINKS ${arg_TEST_LINKS} cortado::${arg_NAME})
   endif()
 endfunction()
 
