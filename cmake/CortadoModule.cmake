@@ -227,10 +227,16 @@ endfunction()
 
 # cortado_test(NAME <name> SOURCES ... [LINKS ...] [ONE_PROCESS]): a GoogleTest program under a label of its name. CTest
 # lists its cases one by one, unless they are to run in one process because they share something that takes long to
-# compute. Programs that sanitizers slow down at their start run many cases in a process, too.
+# compute. Programs that sanitizers slow down at their start run many cases in a process, too. CTest starts what takes long
+# (CORTADO_LONG_TESTS), and what wants all processors, before the rest: at the end no processor waits for the other.
 # Every test file has a namespace of its own, so that files of a batch do not clash.
+set(CORTADO_LONG_TESTS mutation_test pipeline_test plan_test product_test schedule_choice_test)
 function(cortado_test)
   cmake_parse_arguments(arg "ONE_PROCESS" "NAME" "SOURCES;LINKS" ${ARGN})
+  set(cost 0)
+  if(arg_NAME IN_LIST CORTADO_LONG_TESTS)
+    set(cost 100)
+  endif()
   add_executable(${arg_NAME} ${arg_SOURCES})
   cortado_in_batches(${arg_NAME})
   target_include_directories(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
@@ -239,14 +245,14 @@ function(cortado_test)
 
   if(arg_ONE_PROCESS)
     add_test(NAME ${arg_NAME} COMMAND ${arg_NAME})
-    set_tests_properties(${arg_NAME} PROPERTIES LABELS ${arg_NAME} PROCESSORS 2)
+    set_tests_properties(${arg_NAME} PROPERTIES LABELS ${arg_NAME} PROCESSORS 2 COST 1000)
   elseif(CORTADO_SANITIZE)
     foreach(part RANGE 3)
       add_test(NAME ${arg_NAME}.${part} COMMAND ${arg_NAME})
-      set_tests_properties(${arg_NAME}.${part} PROPERTIES LABELS ${arg_NAME}
+      set_tests_properties(${arg_NAME}.${part} PROPERTIES LABELS ${arg_NAME} COST ${cost}
                            ENVIRONMENT "GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${part}")
     endforeach()
   else()
-    gtest_discover_tests(${arg_NAME} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${arg_NAME})
+    gtest_discover_tests(${arg_NAME} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${arg_NAME} COST ${cost})
   endif()
 endfunction()
