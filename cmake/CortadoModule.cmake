@@ -2,8 +2,9 @@
 #
 # One module = one static library `cortado_<name>` (alias cortado::<name>) of all sources in the folder and below and of
 # those that the build generates; and, with CORTADO_TESTS, one test program `<name>_test` of the x_test.cpp files that
-# stand beside them and of the folders called testing. OTHER_TESTS belong to a program of their own. A module without
-# sources becomes an interface library. NOT_INSTALLED is for what only programs of this tree link.
+# stand beside them. What they share, in folders called testing, becomes a library `cortado_<name>_testing`: interpreters
+# and the like that deserve to be optimised. OTHER_TESTS belong to a program of their own. A module without sources becomes
+# an interface library. NOT_INSTALLED is for what only programs of this tree link.
 add_library(cortado_options INTERFACE)
 target_compile_features(cortado_options INTERFACE cxx_std_20)
 target_compile_options(cortado_options INTERFACE -Wall -Wextra -Wpedantic)
@@ -142,7 +143,17 @@ function(cortado_module)
     set_property(GLOBAL APPEND PROPERTY CORTADO_MODULES ${target})
   endif()
   if(CORTADO_TESTS AND tests)
-    cortado_test(NAME ${arg_NAME}_test SOURCES ${tests} LINKS cortado::${arg_NAME} ${arg_TEST_LINKS})
+    set(shared ${tests})
+    list(FILTER shared INCLUDE REGEX "(^|/)testing/")
+    if(shared)
+      list(REMOVE_ITEM tests ${shared})
+      add_library(${target}_testing STATIC ${shared})
+      cortado_in_batches(${target}_testing)
+      target_include_directories(${target}_testing PRIVATE ${PROJECT_SOURCE_DIR}/src)
+      target_link_libraries(${target}_testing PUBLIC ${target} PRIVATE cortado_options)
+      list(APPEND arg_TEST_LINKS ${target}_testing)
+    endif()
+    cortado_test(NAME ${arg_NAME}_test SOURCES ${tests} LINKS ${arg_TEST_LINKS} cortado::${arg_NAME})
   endif()
 endfunction()
 
@@ -216,10 +227,16 @@ endfunction()
 
 # cortado_test(NAME <name> SOURCES ... [LINKS ...] [ONE_PROCESS]): a GoogleTest program under a label of its name. CTest
 # lists its cases one by one, unless they are to run in one process because they share something that takes long to
-# compute. Programs that sanitizers slow down at their start run many cases in a process, too.
+# compute. Programs that sanitizers slow down at their start run many cases in a process, too. CTest starts what takes long
+# (CORTADO_LONG_TESTS), and what wants all processors, before the rest: at the end no processor waits for the other.
 # Every test file has a namespace of its own, so that files of a batch do not clash.
+set(CORTADO_LONG_TESTS mutation_test pipeline_test plan_test product_test schedule_choice_test)
 function(cortado_test)
   cmake_parse_arguments(arg "ONE_PROCESS" "NAME" "SOURCES;LINKS" ${ARGN})
+  set(cost 0)
+  if(arg_NAME IN_LIST CORTADO_LONG_TESTS)
+    set(cost 100)
+  endif()
   add_executable(${arg_NAME} ${arg_SOURCES})
   cortado_in_batches(${arg_NAME})
   target_include_directories(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
@@ -228,14 +245,14 @@ function(cortado_test)
 
   if(arg_ONE_PROCESS)
     add_test(NAME ${arg_NAME} COMMAND ${arg_NAME})
-    set_tests_properties(${arg_NAME} PROPERTIES LABELS ${arg_NAME} PROCESSORS 2)
+    set_tests_properties(${arg_NAME} PROPERTIES LABELS ${arg_NAME} PROCESSORS 2 COST 1000)
   elseif(CORTADO_SANITIZE)
     foreach(part RANGE 3)
       add_test(NAME ${arg_NAME}.${part} COMMAND ${arg_NAME})
-      set_tests_properties(${arg_NAME}.${part} PROPERTIES LABELS ${arg_NAME}
+      set_tests_properties(${arg_NAME}.${part} PROPERTIES LABELS ${arg_NAME} COST ${cost}
                            ENVIRONMENT "GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${part}")
     endforeach()
   else()
-    gtest_discover_tests(${arg_NAME} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${arg_NAME})
+    gtest_discover_tests(${arg_NAME} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${arg_NAME} COST ${cost})
   endif()
 endfunction()

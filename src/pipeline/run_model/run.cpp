@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <optional>
@@ -93,7 +94,7 @@ class Bindings {
  private:
   static void copy(std::span<const std::byte> from, Bytewise to) {
     CORTADO_CHECK(from.size() == to.size(), "a matrix fills its buffer");
-    std::ranges::copy(from, to.begin());
+    if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());  // std::ranges::copy would go byte by byte
   }
 
   std::map<BufferId, Bytewise> written_, read_;
