@@ -22,7 +22,7 @@ std::string choice_text(const ScheduleChoice& choice) {
                                  cortado::name_of(choice.by), microseconds(choice.time));
   if (choice.by == ChosenBy::heuristic) return text + "; by rough estimates everything else is several times slower";
   const SearchWork& work = choice.work;
-  text += fmt::format("; of {} candidates, {} were estimated and {} simulated", work.candidates, work.estimated,
+  text += fmt::format("; of {} candidates, {} estimated and {} simulated", work.candidates, work.estimated,
                       work.simulated);
   if (!choice.runner_up) return text;
   return text + fmt::format(", next {}: {:.1f} us", full_name(choice.runner_up->schedule),
