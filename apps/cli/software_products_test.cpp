@@ -28,9 +28,9 @@ TEST(SoftwareProducts, ALongRunIsAnnounced) {
     EXPECT_EQ(dtype, DType::bf16);
     return 2e10;
   });
-  EXPECT_EQ(
-      warning.value_or("none"),
-      "4.0 TFLOP of GEMMs will run in software on this computer: about 3 minutes at the 20 GFLOP/s measured here; --iters 1 takes least time; --on sim predicts the time on GPUs within seconds");
+  EXPECT_EQ(warning.value_or("none"),
+            "4.0 TFLOP of GEMMs will run in software on this computer: about 3 minutes at the 20 GFLOP/s measured "
+            "here; --iters 1 takes least time; --on sim predicts the time on GPUs within seconds");
   // 2 * 10^10 flops at 5 * 10^8 a second take 40 seconds.
   EXPECT_EQ(
       software_products_warning(products(), 1, [](DType) { return 5e8; }).value_or("none"),

@@ -94,7 +94,8 @@ TEST_F(FileTest, TooLargeFilesAreRefused) {
     const auto content = read_file(large, limit);
     ASSERT_FALSE(content.has_value());
     EXPECT_EQ(to_string(content.error()),
-              "file.size: " + large + ": larger than 1KiB, the limit for small files (hint: check that it is the right file)");
+              "file.size: " + large +
+                  ": larger than 1KiB, the limit for small files (hint: check that it is the right file)");
   }
 }
 

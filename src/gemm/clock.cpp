@@ -96,7 +96,7 @@ std::string clock_text(const Machine& machine) {
   const bool described = machine.power && machine.power->xcd;
   if (!described || machine.clock == ClockMode::fixed) {
     return fmt::format("fixed clocks: GEMMs run at the clock that {} lists for their element type{}", machine.name,
-                       described ? "" : ", which does not describe power");
+                       described ? "" : " (it does not describe power)");
   }
   std::string text = fmt::format("clocks by power: GEMMs run at the highest clock that keeps the board within {:.0f} W",
                                  machine.power->cap_w);

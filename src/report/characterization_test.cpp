@@ -57,10 +57,8 @@ Characterization small_report() {
 TEST(Characterization, TextHasBothTables) {
   const std::string text = to_text(characterization_document(small_report()), {.wide = true});
   EXPECT_THAT(text, HasSubstr("# all-gather of 8KiB, then 64x64x64 bf16 of its output, on 8 ranks of a<b\n"));
-  EXPECT_THAT(
-      text,
-      HasSubstr(
-          "takes 50.0 us alone at a fixed clock, with kernel 32x32 (of which idle 25.0 %); GEMM and collective in sequence take 100.0"));
+  EXPECT_THAT(text, HasSubstr("takes 50.0 us alone at a fixed clock, with kernel 32x32 (of which idle 25.0 %); GEMM "
+                              "and collective in sequence take 100.0"));
   EXPECT_THAT(text, testing::ContainsRegex("uniform-fused-2d +4 +4 +64x64x16 +32x32, 64x32/2 +60.0 +1.200 +-5.0 +0.0 "
                                            "+[+]3.0 +[+]12.0 +[+]10.0 +[+]18.0\n"));
   EXPECT_THAT(text, testing::ContainsRegex("uniform-fused-2d +8 +DMA engines +80.0 +1.25 +1.1[23] +1.50 +61.0 +68.6 "

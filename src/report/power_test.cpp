@@ -64,10 +64,10 @@ PowerReport small_report() {
 
 TEST(Power, TextHasWattsOfOneGpuAndJoulesOfAll) {
   const std::string text = to_text(power_document(small_report()), {.wide = true});
-  EXPECT_THAT(
-      text,
-      testing::StartsWith(
-          "# power of 64x64x64 bf16 and all-gather cores-simple of 8KiB, both launched at once, on 2 ranks of toy-2\n# simulated toy-2; board cap 600 W, uniform-cap limit 480 W; an idle GPU draws 100 W\n"));
+  EXPECT_THAT(text,
+              testing::StartsWith(
+                  "# power of 64x64x64 bf16 and all-gather cores-simple of 8KiB, both launched at once, on 2 ranks of "
+                  "toy-2\n# simulated toy-2; board cap 600 W, uniform-cap limit 480 W; an idle GPU draws 100 W\n"));
   // 2 J over 2 ms on 2 GPUs are 500 W; 2 J times 2 ms are 0.004 Js.
   EXPECT_THAT(text, ContainsRegex("both +none +2000.0 +2.000 +500 +300 +100 +50 +50 +510 +1.500 +2.000 +0.900 +0.004 "
                                   "+0.0 +0.0 +12.5\n"));
@@ -84,7 +84,8 @@ TEST(Power, TextOfOneThingAlone) {
   report.limit_w.reset();
   report.ranks = 1;
   EXPECT_THAT(to_text(power_document(report)),
-              testing::StartsWith("# power of 64x64x64 bf16, on 1 rank of toy-2\n# simulated toy-2; no cap, clocks as in the machine file; an idle GPU"));
+              testing::StartsWith("# power of 64x64x64 bf16, on 1 rank of toy-2\n# simulated toy-2; no cap, clocks as "
+                                  "in the machine file; an idle GPU"));
 }
 
 TEST(Power, JsonAddsUp) {

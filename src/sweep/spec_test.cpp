@@ -120,7 +120,8 @@ TEST(Spec, ModelsThatCannotBeAxesAreRefused) {
   EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\ntokens = 1024\n"), HasSubstr("the number of GPUs is missing"));
   EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\ntp = 8\n"), HasSubstr("tokens is missing"));
   EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\ntp = 8\ntokens = [0]\n"), HasSubstr("not a number above 0"));
-  EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\ntp = 8\ntokens = 1\nm = [1]\n"), HasSubstr("m cannot be used together with models"));
+  EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\ntp = 8\ntokens = 1\nm = [1]\n"),
+              HasSubstr("m cannot be used together with models"));
   EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\nfsdp = 8\ntokens = 64\n"), HasSubstr("phase = \"train\""));
   EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\ntp = 8\nphase = 3\ntokens = 64\n"), HasSubstr("neither prefill"));
   const auto other =
@@ -169,7 +170,8 @@ TEST_P(RefusedSpec, IsToldOnceWithItsPlace) {
 INSTANTIATE_TEST_SUITE_P(
     All, RefusedSpec,
     ::testing::Values(
-        Refused{"axes", "sweep.spec", "test.toml:1"}, Refused{"[axes]\na = [1]", "sweep.spec", "the question is missing"},
+        Refused{"axes", "sweep.spec", "test.toml:1"},
+        Refused{"[axes]\na = [1]", "sweep.spec", "the question is missing"},
         Refused{HEAD "[axes]\na = [1]\n[axis]\n", "sweep.spec", "did you mean axes?"},
         Refused{HEAD, "sweep.spec", "without axes"}, Refused{HEAD "[axes]\na = []\n", "sweep.axis", "empty"},
         Refused{HEAD "[axes]\na = 3\n", "sweep.axis", "not a list"},

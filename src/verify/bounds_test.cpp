@@ -146,8 +146,9 @@ TEST(VerifyBounds, OutputMapsHaveEveryElementOnce) {
     change(gemm);
     expect_error(with_command(gemm, true), fragment);
   };
-  refused([](Gemm& g) { g.outputs[1].column = 3; },
-          "block 0 (rows 0 to 4, columns 0 to 4) and block 1 (rows 0 to 4, columns 3 to 7) both contain some element of C");
+  refused(
+      [](Gemm& g) { g.outputs[1].column = 3; },
+      "block 0 (rows 0 to 4, columns 0 to 4) and block 1 (rows 0 to 4, columns 3 to 7) both contain some element of C");
   refused([](Gemm& g) { g.outputs.pop_back(); }, "the output map has no block for row 0, column 4 of C");
   refused(
       [](Gemm& g) {

@@ -124,7 +124,8 @@ TEST(VerifyProducts, OperandOfTheIterationBefore) {
   auto& commands = commands_of(program, "stream");
   commands = {gemm, Copy{b, gemm.b}, commands[1]};
   expect_error(program,
-               "should be the product a[0+32] * b[0+12 x 8 rows, pitch 12] of this iteration but holds one with bytes of the previous iteration");
+               "should be the product a[0+32] * b[0+12 x 8 rows, pitch 12] of this iteration but holds one with bytes "
+               "of the previous iteration");
   std::swap(commands[0], commands[1]);
   EXPECT_THAT(errors_of(program), IsEmpty());
 }

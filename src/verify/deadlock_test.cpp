@@ -69,7 +69,8 @@ TEST(VerifyDeadlock, CircleNamesEveryWaiterAndEveryCulprit) {
   ASSERT_THAT(errors, SizeIs(2));
   EXPECT_EQ(errors[0].place.queue, "host");
   EXPECT_EQ(errors[0].place.command, 0U);
-  EXPECT_THAT(errors[0].message, HasSubstr("should have been raised by queue host2, command 1, which never ran because its own queue waits at command 0 (wait done >= 1)"));
+  EXPECT_THAT(errors[0].message, HasSubstr("should have been raised by queue host2, command 1, which never ran because "
+                                           "its own queue waits at command 0 (wait done >= 1)"));
   EXPECT_EQ(errors[1].place.queue, "host2");
   EXPECT_THAT(errors[1].message, HasSubstr("should have been raised by rank 0, queue dma, command 1, which never ran "
                                            "because queue host, command 1 (submit dma) was not reached"));

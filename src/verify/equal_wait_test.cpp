@@ -29,8 +29,8 @@ TEST(VerifyEqualWait, NextIterationMayPassTheValue) {
   EXPECT_EQ(errors[0].code, "verify.equal_wait");
   EXPECT_EQ(errors[0].place.queue, "host1");
   EXPECT_EQ(errors[0].place.command, 0U);
-  EXPECT_THAT(errors[0].message,
-              HasSubstr("waits for s == 1, but queue host0, command 0 of the next iteration may raise it to 2 before the wait sees it"));
+  EXPECT_THAT(errors[0].message, HasSubstr("waits for s == 1, but queue host0, command 0 of the next iteration may "
+                                           "raise it to 2 before the wait sees it"));
 }
 
 TEST(VerifyEqualWait, SafeIfTheSignallerWaitsForTheWaiter) {

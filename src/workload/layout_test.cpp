@@ -33,7 +33,8 @@ TEST(Layout, RefusesWhatDoesNotDivide) {
   const Model mixtral = model_named("mixtral-8x7b");
   EXPECT_EQ(code_of(mixtral, {.ep = 3, .dp = 3}, kPrompt),
             "model.layout: 8 experts of mixtral-8x7b cannot be divided by --ep 3");
-  EXPECT_EQ(code_of(mixtral, {.ep = 8, .dp = 4}, kPrompt), "model.layout: --ep 8 does not fit with --tp 1 --fsdp 1 --dp 4");
+  EXPECT_EQ(code_of(mixtral, {.ep = 8, .dp = 4}, kPrompt),
+            "model.layout: --ep 8 does not fit with --tp 1 --fsdp 1 --dp 4");
   EXPECT_EQ(code_of(mixtral, {.tp = 8, .ep = 8}, kPrompt), "");
 }
 

@@ -104,7 +104,7 @@ Result<int> start_and_wait(const std::vector<std::string>& command, const std::s
   ::signal(SIGINT, before);
   if (error == 0) return code;
   return fail("vkfd.command", fmt::format("{}: {}", command.front(), std::strerror(error)),
-              "type the command after --");
+              "type the command after -- as you would in a shell");
 }
 
 Status write_outputs(const std::string& folder, const VirtualNodeOptions& options) {

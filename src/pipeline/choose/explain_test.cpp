@@ -23,14 +23,17 @@ TEST(Explain, NumbersAreThoseOfTheSimulator) {
   EXPECT_EQ(explanation->runner_up, (PathPhases{{33'600}, {2000}, {41}, {1020}}));
   const auto text = sentences(*explanation);
   EXPECT_EQ(text[0],
-            "For all-gather of 16KiB on 8 ranks of virtual-64, b2b is the fastest of 2 candidates by simulation, at 13.26 us.");
+            "For all-gather of 16KiB on 8 ranks of virtual-64, b2b is the fastest of 2 candidates by simulation, at "
+            "13.26 us.");
   // 7200 of 13261; 33.6 us of host control instead of 7.2 outweigh the 3 us that b2b spends more on scheduling.
   EXPECT_EQ(
       text[1],
-      "The largest part of that is host control, 54.3 % of the critical path (scheduling 37.7 %, moving bytes 0.3 %, synchronisation 7.7 %), and its advantage over pcpy is mostly host control: 7.20 us instead of 33.60 us.");
+      "The largest part of that is host control, 54.3 % of the critical path (scheduling 37.7 %, moving bytes 0.3 %, "
+      "synchronisation 7.7 %), and its advantage over pcpy is mostly host control: 7.20 us instead of 33.60 us.");
   // 1 GiB: b2b moves 7 blocks through one engine, pcpy through seven. (36661 - 13261) / 13261 = 176.5 %.
   EXPECT_EQ(text[2],
-            "pcpy comes second at 36.66 us, 176.5 % more; for larger sizes the choice changes to pcpy, first at 1GiB; down to 1KiB it stays the same.");
+            "pcpy comes second at 36.66 us, 176.5 % more; for larger sizes the choice changes to pcpy, first at 1GiB; "
+            "down to 1KiB it stays the same.");
 }
 
 TEST(Explain, OneCandidateHasNothingBesideIt) {

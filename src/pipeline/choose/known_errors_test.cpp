@@ -48,10 +48,9 @@ TEST(KnownErrors, AreToldByTableAndColumn) {
   const Machine machine = load_machine("mi300x-8").value();
   const std::vector<std::string> lines = evidence_lines(rows(), asked("library", 1_GiB), machine);
   EXPECT_THAT(lines, ElementsAre(HasSubstr("times (library), 1GiB: predicted times are +0 % off")));
-  EXPECT_THAT(
-      evidence_lines(rows(), asked("library", 80_KiB), machine),
-      testing::Contains(HasSubstr("times (library), 64KiB to 128KiB: predicted times are -5 % off on average, "
-                                  "-20 % at most (nothing was fitted to it; guide)")));
+  EXPECT_THAT(evidence_lines(rows(), asked("library", 80_KiB), machine),
+              testing::Contains(HasSubstr("times (library), 64KiB to 128KiB: predicted times are -5 % off on average, "
+                                          "-20 % at most (nothing was fitted to it; guide)")));
   EXPECT_THAT(evidence_lines(rows(), asked("library", 8_MiB), machine), ElementsAre(HasSubstr("known error: none")));
 }
 

@@ -22,8 +22,8 @@ std::string choice_text(const ScheduleChoice& choice) {
                                  cortado::name_of(choice.by), microseconds(choice.time));
   if (choice.by == ChosenBy::heuristic) return text + "; by rough estimates everything else is several times slower";
   const SearchWork& work = choice.work;
-  text += fmt::format("; of {} candidates, {} were estimated and {} simulated", work.candidates, work.estimated,
-                      work.simulated);
+  text +=
+      fmt::format("; of {} candidates, {} estimated and {} simulated", work.candidates, work.estimated, work.simulated);
   if (!choice.runner_up) return text;
   return text + fmt::format(", next {}: {:.1f} us", full_name(choice.runner_up->schedule),
                             microseconds(choice.runner_up->time));
@@ -38,7 +38,8 @@ void add_schedule(const std::optional<ScheduleExplanation>& schedule, Document& 
   fact(
       "guess", [](const S& s) { return name_of(s.guess.schedule); }, "FiCCO schedule guessed from shapes");
   fact(
-      "share_fastest", [](const S& s) { return s.guess.confidence; }, "share of similar training shapes for which it is fastest; 1 = all");
+      "share_fastest", [](const S& s) { return s.guess.confidence; },
+      "share of similar training shapes for which it is fastest; 1 = all");
   fact(
       "mean_loss", [](const S& s) { return s.guess.mean_loss; }, "mean loss over these shapes; 0.01 = 1 % slower");
   fact(

@@ -137,9 +137,9 @@ TEST(Overlap, TheObjectiveDecides) {
     const auto report = study_overlap(independent(), machine, target, options);
     ASSERT_TRUE(report) << to_string(report.error().errors.front());
     EXPECT_EQ(report->choice, choice);
-    EXPECT_EQ(
-        report->reason.starts_with("it uses the least energy, 3.000 J in 100.0 us, 3750.0 W per GPU; conccl, the fastest, takes 25 % less time and 27 % more energy"),
-        objective == Objective::energy)
+    EXPECT_EQ(report->reason.starts_with("it uses the least energy, 3.000 J in 100.0 us, 3750.0 W per GPU; conccl, the "
+                                         "fastest, takes 25 % less time and 27 % more energy"),
+              objective == Objective::energy)
         << report->reason;
   }
   Machine without = machine;
