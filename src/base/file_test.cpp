@@ -100,7 +100,7 @@ TEST_F(FileTest, TooLargeFilesAreRefused) {
 }
 
 TEST_F(FileTest, AFailedWriteLeavesNothing) {
-  // A folder stands where the file should go, so the last step (rename) fails.
+  // There is a folder where the file should go, so the last step (rename) fails.
   const std::string path = folder_ / "taken";
   std::filesystem::create_directories(folder_ / "taken" / "inside");
   const auto status = write_file(path, "x");
@@ -110,7 +110,7 @@ TEST_F(FileTest, AFailedWriteLeavesNothing) {
   EXPECT_EQ(files(), 1u);
 }
 
-/// Lets files grow to this size only: a write beyond it is a signal in the middle of write_file().
+/// Limits files to this size: a write beyond it raises a signal in the middle of write_file().
 void limit_file_size(rlim_t bytes, void (*on_limit)(int)) {
   rlimit limit{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &limit), 0);

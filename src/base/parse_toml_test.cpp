@@ -65,7 +65,7 @@ TEST(ParseToml, DotsElsewhereAreNotCounted) {
   }
 }
 
-// The deepest that is let through: values within each other, each under a key with the most parts.
+// The deepest text that is allowed: nested values, each under a key with the most parts.
 TEST(ParseToml, TheDeepestTextIsReadOrRefused) {
   for (const int depth : {200, 300}) {
     std::string text;

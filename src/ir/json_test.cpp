@@ -201,7 +201,7 @@ TEST(ProgramJson, WritingWhatWasReadIsCanonical) {
   EXPECT_EQ(to_json(parsed(loose)), canonical);
 }
 
-/// A program of random shape whose numbers, names and optionals take their extremes often. It means nothing.
+/// A meaningless program of random shape whose numbers, names and optionals often take extreme values.
 class RandomProgram {
  public:
   explicit RandomProgram(std::uint64_t seed) : random_(seed) {}
@@ -343,7 +343,7 @@ struct Case {
   std::string message;
 };
 
-/// Every case is refused with its code, place and reason.
+/// Expects every case to be rejected with its code, place and reason.
 void expect_refused(const std::vector<Case>& cases) {
   for (const Case& wrong : cases) {
     SCOPED_TRACE(wrong.from + " -> " + wrong.to);

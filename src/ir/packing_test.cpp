@@ -29,7 +29,7 @@ TEST(Packing, FusesACopyWithItsWaitAndSignal) {
   EXPECT_EQ(packets_of(queue, kLimits), (Packets{{0, 3}, {3, 2}, {5, 2}, {7, 1}, {8, 1}, {9, 1}}));
 }
 
-/// Two lists that lie alike are one: 2 x 3 copies, 3 entries. Copies of another width are no part of a list.
+/// Two lists with the same layout are one: 2 x 3 copies, 3 entries. Copies of another width are not part of a list.
 TEST(Packing, WritesAListOnceForAllThatLieAlike) {
   Queue queue{.name = "copies", .packing = Packing::indirect};
   queue.commands = {copy(128, 0),    copy(0, 64),     copy(64, 192),   copy(1000, 1000, 8),
@@ -40,7 +40,7 @@ TEST(Packing, WritesAListOnceForAllThatLieAlike) {
   EXPECT_EQ(lists.first, (std::vector<std::uint32_t>{0, 0, 0, 0}));
   constexpr std::uint64_t kWrap = 0;
   EXPECT_EQ(lists.entries, (std::vector<ListEntry>{{0, 0}, {kWrap - 128, 64}, {kWrap - 64, 192}}));
-  // Without the one between them: the second begins where the first copy lies as it did.
+  // Without the one between them: the second list begins where a copy has the same displacement as the first.
   Queue layers = queue;
   layers.commands.erase(layers.commands.begin() + 3);
   layers.commands[3] = copy(1128, 1000);

@@ -137,7 +137,7 @@ TEST(VirtualNode, OnlyTheNmcFormAddsInMemory) {
   EXPECT_TRUE(loaded("virtual-64-nmc").features.near_memory_compute);
 }
 
-// Two dies a package, four links between them; even dies have three links to other packages, odd ones two.
+// Two dies per package, four links between them; even dies have three links to other packages, odd ones two.
 TEST(Mi250x, LinksAreCountedByPair) {
   const Machine machine = loaded("mi250x-8");
   EXPECT_EQ(machine.link_count({0}, {1}), 4U);
@@ -186,8 +186,8 @@ TEST(Switch1024, EveryPairIsJoinedAndNoTableIsKeptThatSaysNothing) {
   EXPECT_TRUE(machine.link_counts.empty());
 }
 
-// Every sourced entry of a file contains "value = " once, so there are as many provenances as those; a machine with a
-// base has those of the base besides.
+// Every sourced entry of a file contains "value = " once, so there are as many provenances; a machine with a base also
+// has those of the base.
 TEST(MachineProvenance, ListsEveryValueWithSourceAndConfidence) {
   for (const std::string& name : machine_names()) {
     const std::string text = read_file(file_of(name)).value();

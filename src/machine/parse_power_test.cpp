@@ -34,7 +34,7 @@ Power parsed(const std::string& text) {
   return machine.has_value() ? machine->power.value_or(Power{}) : Power{};
 }
 
-/// The text without the lines that start so.
+/// The text without the lines that start with one of these.
 std::string without(const std::string& text, const std::vector<std::string>& starts) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {

@@ -19,7 +19,7 @@ TEST(ParseMachine, NamesTheLineOfBrokenToml) {
   EXPECT_EQ(error.place.line, 2U);
 }
 
-// Cut within a value the file is no TOML; cut between lines it lacks something, unless all of it was optional.
+// Cut within a value, the file is not TOML; cut between lines, it lacks something, unless all of that was optional.
 TEST(ParseMachine, TruncatedFilesAreRefused) {
   const std::string text = text_of("mi300x-8");
   for (std::size_t at = text.find("source"); at != std::string::npos; at = text.find("source", at + 1)) {

@@ -11,7 +11,7 @@ Machine read_back(const Machine& machine) {
   return again.value_or(Machine{});
 }
 
-/// Every sourced value of a file stands in the provenance; the rest is compared by itself.
+/// Every sourced value of a file is in the provenance; the rest is compared separately.
 void expect_same(const Machine& a, const Machine& b) {
   EXPECT_EQ(a.name, b.name);
   EXPECT_EQ(a.title, b.title);

@@ -62,7 +62,7 @@ struct ContentionRow {
   double speedup = 0;  ///< over `serial` of the report
   double cil_gemm = 0;
   double cil_comm = 0;
-  // Of the kernels of the rank whose GEMMs take longest:
+  // For the kernels of the rank whose GEMMs take longest:
   Nanoseconds products_alone{};  ///< its pieces with nothing beside them
   Nanoseconds products{};
   Nanoseconds other_kernels{};  ///< own rows into a staging, gathered and scattered rows, sums

@@ -12,13 +12,13 @@
 
 namespace cortado::report {
 
-/// Of all GPUs, with at least four digits: "0.01234", "12.34", "12345".
+/// Energy of all GPUs, with at least four digits: "0.01234", "12.34", "12345".
 std::string joules_text(const std::optional<EnergyUse>& use);
 
-/// Of one GPU, on average: "512.3".
+/// Power of one GPU, on average: "512.3".
 std::string watts_text(const std::optional<EnergyUse>& use);
 
-/// Of all GPUs: "xcd 1.200 J (12.0 %), iod 2.400 J (24.0 %), ...".
+/// Energy of all GPUs by component: "xcd 1.200 J (12.0 %), iod 2.400 J (24.0 %), ...".
 std::string components_text(const EnergyUse& use);
 
 /// Columns energy_J, power_W and energy_by_component; the last is shown in wide text only.

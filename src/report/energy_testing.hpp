@@ -5,7 +5,7 @@
 
 namespace cortado::report {
 
-/// Of eight GPUs in 75 us: 0.3 J, of it 0.12 xcd, 0.09 iod, 0.06 hbm, 0.03 rest; 0.3 / 75e-6 / 8 = 500 W each.
+/// Eight GPUs in 75 us: 0.3 J, of which 0.12 xcd, 0.09 iod, 0.06 hbm, 0.03 rest; 0.3 / 75e-6 / 8 = 500 W each.
 inline EnergyUse small_energy_use() {
   EnergyUse use{.energy = {}, .seconds = 75e-6, .gpus = 8};
   use.energy[EnergyPart::xcd_clock] = 0.05;

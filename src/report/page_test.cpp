@@ -34,7 +34,7 @@ Document times(const std::string& name) {
   return document;
 }
 
-/// What stands between the element with the attribute and the next end of a script.
+/// What is between the element with the attribute and the next end of a script.
 std::string element(const std::string& page, const std::string& attribute) {
   const std::size_t from = page.find('>', page.find("<script type=\"application/json\"" + attribute)) + 1;
   return page.substr(from, page.find("</script>", from) - from);

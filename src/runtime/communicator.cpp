@@ -162,7 +162,7 @@ struct Communicator::Impl {
   std::atomic<bool> busy{false};       // the team is in use
   std::atomic<std::size_t> queued{0};  // number of works in the queue
 
-  std::mutex mutex;  // of what follows
+  std::mutex mutex;  // guards what follows
   std::condition_variable changed;
   std::deque<std::shared_ptr<Work::State>> queue;
   std::size_t unfinished = 0;  // works that were started and have not finished

@@ -18,7 +18,7 @@ namespace communicator_test {
 using namespace testing;  // NOLINT(google-build-using-namespace): the helpers of these tests
 using namespace std::chrono_literals;
 
-/// Runs the function for every rank on a thread of its own.
+/// Runs the function for every rank on a separate thread.
 void on_threads(std::uint32_t ranks, const CommunicatorOptions& options, const RankFunction& function) {
   auto all = Communicator::threads(ranks, options);
   ASSERT_TRUE(all) << to_string(all.error());
@@ -111,7 +111,7 @@ TEST(Communicator, MismatchedCallsAreNamedOnEveryRankAndDoNoHarm) {
     status = comm.rank() == 2 ? comm.run(barrier()) : comm.run(broadcast(bytes_of(data), 0));
     ASSERT_FALSE(status);
     EXPECT_EQ(status.error().code, "runtime.mismatch");
-    // Wrong on one rank alone: it says what, the others who.
+    // Wrong on only one rank: it says what is wrong, the others name that rank.
     std::vector<std::int32_t> too_few(comm.rank() == 0 ? 2 : 3);
     const std::int32_t one = 1;
     status = comm.run(all_gather(bytes_of(one), bytes_of(too_few)));

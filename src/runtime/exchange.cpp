@@ -137,7 +137,7 @@ bool Exchange::uses_slot(const Call& call, std::uint64_t bytes) const {
   return !reads_all_ || team_.share_cores() || reduces(kind) || call.block_bytes < kReadFrom;
 }
 
-// The others are told as well: they would wait for a call that never comes.
+// The others are notified as well: they would wait for a call that never comes.
 Status Exchange::refuse(Diagnostic reason) {
   Call call;
   call.what.refused = true;

@@ -1,4 +1,4 @@
-// Ranks that are processes: all operations, deaths, and nothing that is left behind.
+// Ranks that are processes: all operations, deaths, and nothing left behind.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -105,7 +105,7 @@ TEST(Processes, EveryOperationPieceByPiece) {
   EXPECT_EQ(on_processes(3, {.variant = "staged"}, [](Communicator& comm) { return conformance(comm); }), all_well(3));
 }
 
-// A cache of next to nothing, so that all is more than it holds.
+// A cache of almost nothing, so that everything exceeds it.
 TEST(Processes, EveryOperationPastTheCaches) {
   for (const char* variant : {"", "staged", "direct"}) {
     EXPECT_EQ(on_processes(2, {.variant = variant, .cache = {.value = 2}},
@@ -114,7 +114,7 @@ TEST(Processes, EveryOperationPastTheCaches) {
   }
 }
 
-/// An all-gather of memory that no slot holds; what explain() says of it.
+/// An all-gather that does not fit in a slot; returns what explain() says about it.
 std::string explained_gather(Communicator& comm) {
   std::vector<float> own(100'000, static_cast<float>(comm.rank()));
   std::vector<float> all(own.size() * comm.ranks());
@@ -124,7 +124,7 @@ std::string explained_gather(Communicator& comm) {
   return comm.explain();
 }
 
-/// From now on the system refuses to read memory of other processes, as it does in containers with such a filter.
+/// From now on the system does not allow reading memory of other processes, as in containers with such a filter.
 bool forbid_reading_others() {
   const auto offset = static_cast<std::uint32_t>(offsetof(struct seccomp_data, nr));
   std::array<sock_filter, 4> filter{{
@@ -157,7 +157,7 @@ TEST(Processes, WithoutLeaveToReadEachOthersMemory) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-// Rank 0's idea of the cache holds for all, so that all decide the same.
+// Rank 0's cache size is used by all, so that all make the same decision.
 TEST(Processes, MoreThanTheCachesHoldGoesPastThem) {
   EXPECT_EQ(on_processes(2, {.cache = 1_MiB},
                          [](Communicator& comm) -> std::string {
@@ -207,7 +207,7 @@ TEST(Processes, AKilledRankIsNoticedByAllWithinASecond) {
     const auto start = std::chrono::steady_clock::now();
     Status status;
     while (status) status = comm.run(all_reduce(Element::i64, bytes_of(sum), bytes_of(sum)));
-    // Time decides only that it was no time-out.
+    // The time only shows that it was not a timeout.
     if (std::chrono::steady_clock::now() - start > 10s) return "that took long";
     const bool named = status.error().code == "runtime.peer" && status.error().message.starts_with("rank 2 (process ");
     return named ? "" : to_string(status.error());
@@ -268,7 +268,7 @@ TEST(Processes, WhatACrashLeavesIsRemovedByTheNextStart) {
   EXPECT_TRUE(left_in_shared_memory().empty());
 }
 
-// Some have memory of the window and some their own, so that their bytes lie in slots and elsewhere at the same time.
+// Some use memory of the window and some their own, so that their bytes are in slots and elsewhere at the same time.
 TEST(Processes, RanksWithDifferentMemoryWorkTogether) {
   EXPECT_EQ(on_processes(3, {},
                          [](Communicator& comm) -> std::string {
@@ -314,7 +314,7 @@ TEST(Processes, SlowRanksAreWaitedFor) {
             all_well(4));
 }
 
-// Stopped, it is alive: only the time-out can tell.
+// A stopped process is alive: only the timeout can tell.
 TEST(Processes, ARankThatStopsIsNamedByTheTimeOut) {
   EXPECT_EQ(on_processes(3, {.timeout = 300ms},
                          [](Communicator& comm) -> std::string {
@@ -337,7 +337,7 @@ TEST(Processes, ARankThatStopsIsNamedByTheTimeOut) {
             all_well(3));
 }
 
-/// What a process has at the moment.
+/// What a process uses at the moment.
 struct Footprint {
   std::size_t heap_bytes = heap_in_use();
   std::ptrdiff_t threads = entries("/proc/self/task");

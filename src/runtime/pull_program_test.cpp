@@ -1,4 +1,4 @@
-// Programs of ranks that take from each other: all of them are proved, and would not be without their waits.
+// Programs of ranks that take from each other: all of them are proved, and would fail without their waits.
 #include "runtime/pull_program.hpp"
 
 #include <algorithm>

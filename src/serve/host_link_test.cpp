@@ -5,7 +5,7 @@
 namespace cortado::serve {
 namespace host_link_test {
 
-/// 1 ms and 0.1 ms a block of 5 MB: 50 GB/s. Both directions together 80 GB/s.
+/// 1 ms and 0.1 ms per block of 5 MB: 50 GB/s. Both directions together 80 GB/s.
 FetchCost cost() {
   const TransferCost one{.fixed_s = 1e-3, .per_block_s = 1e-4, .link_bytes_per_block = 5e6};
   return {.name = "test", .load = one, .store = one, .both_rate = 80e9};

@@ -8,7 +8,7 @@
 
 namespace cortado::serve {
 
-/// Of all values, by nearest rank; all zero if there are none.
+/// Mean and percentiles of all values, the latter by nearest rank; all zero if there are none.
 struct Spread {
   std::size_t values = 0;  ///< how many
   double mean = 0;

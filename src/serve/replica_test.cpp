@@ -43,7 +43,7 @@ TEST(Replica, LongPromptsComeInChunks) {
   EXPECT_TRUE(tally.tpot.empty());
 }
 
-/// The second comes while the first decodes: it waits for the end of the step that runs.
+/// The second arrives while the first decodes: it waits for the end of the running step.
 TEST(Replica, ArrivalsWaitForTheStepThatRuns) {
   const std::int64_t arrival = 2'500'000;  // the first's second step ends at 3.01 ms
   const Tally tally = run({request_of(100, 50), request_of(200, 1, arrival)}, config_of(100));
@@ -52,7 +52,7 @@ TEST(Replica, ArrivalsWaitForTheStepThatRuns) {
   EXPECT_NEAR(tally.ttft[0], 3.01e-3 + 3.01e-3 - 2.5e-3, 1e-9);
 }
 
-/// All decode together; the steps of one who is alone at the end are shorter.
+/// All decode together; when one is left alone at the end, its steps are shorter.
 TEST(Replica, SequencesThatEndLeaveTheBatch) {
   const Tally tally = run({request_of(10, 11), request_of(10, 21)}, config_of(100));
   // 1 ms + 20 tokens; 10 steps of 2 tokens, then 10 of 1.
@@ -78,7 +78,7 @@ TEST(Replica, RefusesAndCountsWhatCannotBeServed) {
   EXPECT_EQ(tally.finished, 1U);
 }
 
-/// Two sequences of 160 tokens in the end do not fit 15 pages of 16: the second loses its pages and is computed again.
+/// Two sequences that end with 160 tokens do not fit in 15 pages of 16: the second loses its pages and is recomputed.
 TEST(Replica, PreemptsTheLastWhenPagesRunOut) {
   const Tally tally = run({request_of(80, 80), request_of(80, 80)}, config_of(15));
   EXPECT_EQ(tally.finished, 2U);
@@ -100,8 +100,8 @@ TEST(Replica, ManyInASmallPoolAllEnd) {
   EXPECT_LE(tally.pool_peak, 1.0);
 }
 
-/// Skipping over decode steps changes nothing: with an arrival before every step, each is simulated alone. Costs that
-/// are a line over the context make the mean of first and last exact but for rounding to nanoseconds.
+/// Skipping over decode steps changes nothing: with an arrival before every step, each is simulated alone. With costs
+/// linear in the context, the mean of first and last is exact up to rounding to nanoseconds.
 TEST(Replica, StepsAtOnceTakeAsLongAsOneByOne) {
   StepCosts::Tables tables;
   for (std::uint64_t i = 0; i <= 1024; ++i) tables.body.push_back(1e-3);
@@ -164,7 +164,8 @@ ReplicaConfig with_host(std::uint64_t pages, std::uint64_t blocks) {
   return config;
 }
 
-/// Another prompt drives the first from the pool; what comes back is fetched: 9 blocks, 1.9 ms, then one chunk of 16.
+/// Another prompt evicts the first from the pool; when it returns it is fetched: 9 blocks, 1.9 ms, then one chunk of
+/// 16.
 TEST(Replica, FetchesFromHostMemory) {
   const Tally tally =
       run({named(160, 2, 0), named(256, 2, 1000, 1'000'000'000), named(160, 2, 0, 2'000'000'000)}, with_host(17, 100));
@@ -174,7 +175,7 @@ TEST(Replica, FetchesFromHostMemory) {
   EXPECT_NEAR(tally.ttft[2], 1.9e-3 + 1.16e-3, 1e-6);
 }
 
-/// What a first request stored is there from before: nothing is computed but the last block.
+/// What a first request stored is already there: only the last block is computed.
 TEST(Replica, StoredFromBefore) {
   Request request = named(160, 1, 0);
   request.stored = 10;
@@ -183,8 +184,8 @@ TEST(Replica, StoredFromBefore) {
   EXPECT_NEAR(tally.ttft[0], 1.9e-3 + 1.16e-3, 1e-6);
 }
 
-/// Ten layers: the first is there after 0.19 ms, the last one after 1.9, and a tenth of the step of 1.16 ms comes
-/// behind that.
+/// Ten layers: the first has arrived after 0.19 ms, the last one after 1.9, and a tenth of the step of 1.16 ms
+/// follows.
 TEST(Replica, StartsWithTheFirstLayer) {
   Request request = named(160, 1, 0);
   request.stored = 10;
@@ -198,7 +199,7 @@ TEST(Replica, StartsWithTheFirstLayer) {
   EXPECT_NEAR(run({request}, config).ttft[0], 0.5e-3 + 1.16e-3, 1e-6);
 }
 
-/// Half of the memory bandwidth for the 1.1 ms that a block is on its way: decodes take twice as long, prompts do not.
+/// Half of the memory bandwidth for the 1.1 ms of a block's transfer: decodes take twice as long, prompts do not.
 TEST(Replica, CopiesTakeMemoryFromDecodes) {
   ReplicaConfig config = with_host(100, 100);
   config.fetch->store.host_fixed_s = 0;
@@ -209,7 +210,7 @@ TEST(Replica, CopiesTakeMemoryFromDecodes) {
   EXPECT_NEAR(with.latency[0] - without, 1.01e-3, 1e-6);  // of the step that began while it was stored
 }
 
-/// Another replica stored the prompt: with one tier for both it is found.
+/// Another replica stored the prompt: with a shared tier it is found.
 TEST(Replica, FindsWhatOthersStored) {
   const ReplicaConfig config = with_host(17, 100);
   const StepCosts costs = plain_costs();
@@ -291,7 +292,7 @@ TEST(OverTime, KeepsSumsWhenBinsMerge) {
   EXPECT_NEAR(sum, tokens, 1e-6);
 }
 
-// 20 requests a second come and 10 are served: the wait of the one that comes after t seconds is t.
+// 20 requests per second arrive and 10 are served: the one that arrives after t seconds waits for t.
 TEST(OverTime, KnowsAnOverload) {
   OverTime growing;
   OverTime level;

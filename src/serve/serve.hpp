@@ -42,7 +42,7 @@ struct ServeRequest {
   std::variant<Generated, std::string> arrivals{};  ///< or the file of a trace
   std::optional<Bytes> host_tier{};                 ///< of all replicas together; none: no such tier
   bool shared_tier = false;                         ///< replicas find each other's blocks; otherwise each has its part
-  std::vector<std::string> ways{kHbmOnly};          ///< of obtaining prefixes: recompute, hbm-only, or a fetch strategy
+  std::vector<std::string> ways{kHbmOnly};          ///< to obtain prefixes: recompute, hbm-only, or a fetch strategy
   std::string kv_layout = "per-layer";              ///< of the fragments of a block (pipeline/kv)
   std::optional<double> slo_ttft{};                 ///< seconds
   std::optional<double> slo_tpot{};

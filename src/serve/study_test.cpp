@@ -23,8 +23,8 @@ const Machine& mi300x() {
   return machine;
 }
 
-/// Steps between the points of the grid against the whole-model study, by serial. The host between steps is none of
-/// its business.
+/// Steps between the points of the grid, compared with the whole-model study with serial. That study does not include
+/// the host time between steps.
 TEST(StepCosts, AreThoseOfTheModelStudy) {
   Machine machine = mi300x();
   machine.timing->serving->sequence = {};
@@ -66,7 +66,7 @@ TEST(Serving, SameSeedSameBytes) {
   EXPECT_EQ(one, two);
 }
 
-/// A conversation's earlier turns are in the GPU's memory: less is computed, and nobody waits longer.
+/// A conversation's earlier turns are in the GPU's memory: less is computed, and no request waits longer.
 TEST(Serving, PrefixesHelpConversations) {
   ServeRequest request = request_of("llama-3.1-8b");
   request.arrivals = Generated{.requests = 100, .rate = 2, .input = {2048, 2048}, .output = {16, 16}, .turns = 5};

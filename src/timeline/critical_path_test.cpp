@@ -82,7 +82,7 @@ TEST(CriticalPath, OverlappingCopiesOfAQueueAreCountedOnce) {
   story.flow(submit, first);
   story.flow(signal, wait);
   expect(story.path(850), {100, 0, 700, 0, 50, 0});
-  // The third copy starts up from 300 to 450; the first, which was under way, from 100 to 250.
+  // The third copy starts up from 300 to 450; the first, which was in progress, from 100 to 250.
   expect(story.path(850, [](const Span&) { return Nanoseconds{150}; }), {100, 300, 400, 0, 50, 0});
 }
 

@@ -64,9 +64,9 @@ TEST(HappensBefore, BarrierOfAnyNumberOfHostsOrdersAllOfThem) {
     const Facts facts(program);
     EXPECT_TRUE(facts.ordered(facts.node(0, 0), facts.node(count - 1, 3)));
     EXPECT_TRUE(facts.ordered(facts.node(count - 1, 0), facts.node(0, 3)));
-    // What stands behind the barrier of one host is not ordered with another's.
+    // What comes after the barrier of one host is not ordered with another's.
     EXPECT_FALSE(facts.ordered(facts.node(0, 3), facts.node(1, 3)));
-    // But all of it comes before anything behind the barrier of the next iteration.
+    // But all of it comes before anything after the barrier of the next iteration.
     EXPECT_TRUE(facts.ordered(facts.node(0, 3), facts.node(1, 3, 1)));
   }
 }
@@ -125,8 +125,8 @@ TEST(HappensBefore, DmaCopiesFinishAtTheNextSignalAndNotAtAWait) {
   EXPECT_EQ(facts.unrolled.completion(copy), facts.node(1, 2));
   EXPECT_FALSE(facts.ordered(copy, facts.node(1, 1)));
   EXPECT_TRUE(facts.ordered(copy, facts.node(1, 2)));
-  EXPECT_TRUE(facts.ordered(copy, facts.node(0, 3)));               // the wait in "host", behind the caller's fill
-  EXPECT_FALSE(facts.ordered(facts.node(0, 2), facts.node(1, 0)));  // the trigger comes behind the submit
+  EXPECT_TRUE(facts.ordered(copy, facts.node(0, 3)));               // the wait in "host", after the caller's fill
+  EXPECT_FALSE(facts.ordered(facts.node(0, 2), facts.node(1, 0)));  // the trigger comes after the submit
   EXPECT_TRUE(facts.ordered(facts.node(0, 1), facts.node(1, 0)));   // the submit itself
 }
 

@@ -142,7 +142,7 @@ TEST(Multiply, UndefinedAndUnknownOperandsSpread) {
   const auto of_nothing = multiply({{{0, 2, 0, 8}, Value{}}}, {b}, DType::f32, results);
   ASSERT_EQ(of_nothing.size(), 1U);
   EXPECT_FALSE(of_nothing[0].value.is_defined());
-  // A sum whose terms do not go on alike has no name, and equals nothing else.
+  // A sum whose terms advance differently has no name, and equals nothing else.
   const Block uneven{{0, 2, 0, 8}, Value{{{0, 0, 0, 8}, {2, 0, 0, 16}}, DType::f32}};
   const auto of_uneven = multiply({uneven}, {b}, DType::f32, results);
   EXPECT_FALSE(results.product(of_uneven[0].value.terms[0]));

@@ -90,7 +90,7 @@ void add_mutants_of(std::vector<Mutant>& mutants, const Program& program, std::s
       add_block("exchange with the first", [](Gemm& g, OutputBlock& block) { std::swap(block.to, g.outputs[0].to); });
       add_block("other rows of", [](Gemm& g, OutputBlock& block) { std::swap(block.row, g.outputs[0].row); });
       add_block("elsewhere with", [](Gemm&, OutputBlock& block) { block.to.offset += block.to.pitch; });
-      // The same buffer of the next rank: buffers stand in the same order for every rank or rank by rank.
+      // The same buffer of the next rank: buffers are in the same order for every rank, or rank by rank.
       for (const std::uint32_t step : {1U, 3U}) {
         add_block(fmt::format("{} buffers on:", step), [&](Gemm&, OutputBlock& block) {
           block.to.buffer.value = (block.to.buffer.value + step) % static_cast<std::uint32_t>(program.buffers.size());
@@ -170,7 +170,7 @@ TEST_P(Mutation, EveryMutantIsCaughtOrHarmless) {
       }
     }
     if (codes == std::vector<std::string>{"verify.deadlock"}) {
-      // The rule is exact: what it refuses does hang.
+      // The rule is exact: what it rejects does hang.
       ASSERT_FALSE(interpret(mutant.program, kIterationsRun, 1).finished) << mutant.what;
     }
   }

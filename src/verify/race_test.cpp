@@ -66,7 +66,7 @@ TEST(VerifyRace, ReorderedSignalsOfAQueueBreakTheCountFromThreeRanksOn) {
   EXPECT_THAT(errors_of(testing::all_gather_per_rank(3, 64, false)), IsEmpty());
   const auto errors = errors_of(testing::all_gather_per_rank(3, 64, true));
   EXPECT_THAT(errors, IsEmpty()) << "both signals stand behind the copy";
-  // The data is safe as both signals stand behind the copy; but a copy between them is not covered.
+  // The data is safe because both signals come after the copy; but a copy between them is not covered.
   Program program = testing::all_gather_per_rank(3, 64, true);
   for (Queue& queue : program.queues) {
     if (queue.kind == QueueKind::dma) std::swap(queue.commands[0], queue.commands[1]);

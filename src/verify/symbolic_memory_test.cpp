@@ -86,7 +86,7 @@ TEST(SymbolicMemory, SumsOfOtherElementsAreNoSumsOfInputs) {
   memory.execute(Copy{make_region({0}, {0}, {16}), two, CopyOp::add, DType::f16});
   const Value value = memory.at(2, 0);
   ASSERT_EQ(value.terms.size(), 1U);
-  EXPECT_GE(value.terms[0].source, 3U);  // behind the buffers: a result without a name
+  EXPECT_GE(value.terms[0].source, 3U);  // beyond the buffers: an unnamed result
 }
 
 TEST(SymbolicMemory, UndefinedBytesSpread) {

@@ -68,7 +68,7 @@ TEST(TrackedOrder, ATrackerOrdersItsBytesBeforeWhoWaitsForIt) {
 }
 
 TEST(TrackedOrder, ATrackerTellsNothingOfOtherBlocksOfTheProduct) {
-  // `lower` is produced behind `upper`, yet its tiles may be finished first.
+  // `lower` is produced after `upper`, yet its tiles may be finished first.
   const auto errors = errors_of(TwoBlocks({{kLower}}).finish());
   ASSERT_EQ(errors.size(), 1U);
   EXPECT_EQ(errors[0].code, "verify.race");
@@ -87,14 +87,14 @@ TEST(TrackedOrder, TilesAndTheEndOfTheProductOrderAsEver) {
 }
 
 TEST(TrackedOrder, TilesOfALaterPartAreNotBehindTheRaiseOfAnEarlierOne) {
-  // Who waits for `lower` knows nothing of `tiles`, which is raised for `upper`.
+  // A step that waits for `lower` knows nothing about `tiles`, which is raised for `upper`.
   Program program = TwoBlocks({{kLower}}).finish();
   std::get<Gemm>(commands_of(program, "stream")[0]).raises[0].tiles = 2;
   EXPECT_THAT(codes_of(program), ElementsAre("verify.race"));
 }
 
 TEST(TrackedOrder, TheNextIterationWaitsForTheTrackerEvenIfTheBytesAreThere) {
-  // The host goes on when the GEMM is made; whether the trackers have started over by then nobody knows.
+  // The host continues when the GEMM has finished; whether the trackers have reset by then is not known.
   Program program = TwoBlocks({{kMade}}).finish();
   auto& host = commands_of(program, "host");
   std::erase(host, Command{Wait{kLower}});
@@ -182,7 +182,7 @@ TEST(TrackedOrder, EveryUpdateComesAfterTheReadingOfTheIterationBefore) {
 }
 
 TEST(TrackedOrder, EveryUpdateComesAfterTheTrackerHasStartedOver) {
-  // Host 0 goes on as soon as its own copy is finished; that of rank 1 may still be on its way.
+  // Host 0 continues as soon as its own copy is finished; that of rank 1 may still be in progress.
   Program program = sum_of_two(false);
   program.signals.push_back({"sent"});
   commands_of(program, "dma0").emplace_back(Signal{{2}});
@@ -195,7 +195,7 @@ TEST(TrackedOrder, EveryUpdateComesAfterTheTrackerHasStartedOver) {
 }
 
 TEST(TrackedOrder, AnUpdateOfTheNextIterationMayNotComeBeforeOtherBytesOfTheTracker) {
-  // One tracker watches what two queues store. Host 0 goes on as soon as its half is there; host 1 is slow.
+  // One tracker watches what two queues store. Host 0 continues as soon as its half has arrived; host 1 is slow.
   ProgramBuilder builder("test", "test", 1);
   const BufferId in = builder.buffer("in", {0}, {64}, BufferRole::scratch);
   const BufferId out = builder.buffer("out", {0}, {64}, BufferRole::scratch);

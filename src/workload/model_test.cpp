@@ -61,7 +61,7 @@ TEST(Model, LeavesSoManyBytesInTheCache) {
 TEST(Model, WeightsAreAsTheyAreStored) {
   const Model llama = built_in("llama-3.1-8b");
   EXPECT_EQ(weight_bytes(llama).value, 2 * count_parameters(llama).total);
-  // One byte a weight but for the embeddings.
+  // One byte per weight except for the embeddings.
   EXPECT_NEAR(static_cast<double>(weight_bytes(built_in("deepseek-v3")).value) * 1e-9, 671 + 1.85, 2);
   // 4.25 bits a weight of the experts: the file has 65 GB.
   EXPECT_NEAR(static_cast<double>(weight_bytes(built_in("gpt-oss-120b")).value) * 1e-9, 65, 1.5);

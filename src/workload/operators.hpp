@@ -66,7 +66,7 @@ struct Step {
   double flops = 0;   ///< that the model requires of one GPU, without recomputation
 };
 
-/// Of prefill, decode (one token per sequence) or train. The layout must have passed check_layout.
+/// A step of prefill, decode (one token per sequence) or train. The layout must have passed check_layout.
 Step step_of(const Model& model, const Layout& layout, const Phase& phase);
 
 /// All groups in one kernel. GEMMs in f8 have bf16 results.

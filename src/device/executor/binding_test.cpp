@@ -1,4 +1,4 @@
-// Programs bound to memory of the caller.
+// Programs bound to the caller's memory.
 #include "device/executor/binding.hpp"
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace binding_test {
 
 using namespace testing;  // NOLINT(google-build-using-namespace): the helpers of these tests
 
-/// Memory for all buffers that the caller sees, each `shift` bytes behind a page.
+/// Memory for all buffers that the caller sees, each `shift` bytes after the start of a page.
 class CallersMemory {
  public:
   CallersMemory(const Program& program, std::size_t shift) : program_(program) {
@@ -33,7 +33,7 @@ class CallersMemory {
       ++seed;
     }
   }
-  /// What the clauses of one term of one row say of the bytes that were filled in before.
+  /// What the clauses of one term of one row require of the bytes that were filled in before.
   void expect_outputs(std::uint8_t seed) const {
     for (const Clause& clause : program_.contract.clauses) {
       if (clause.terms.size() != 1 || clause.output.rows != 1 || clause.terms[0].rows != 1) continue;
@@ -87,7 +87,7 @@ TEST(Binding, AnArmedProgramStartsWithItsTrigger) {
     const Status refused = prepared->rebind(memory.bindings);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, "device.armed");
-    memory.fill(seed);  // packets are out already, but none of them reads before the trigger
+    memory.fill(seed);  // packets are already submitted, but none of them reads before the trigger
     ASSERT_TRUE(prepared->replay());
     memory.expect_outputs(seed);
   }

@@ -73,7 +73,7 @@ class ContractCheck {
   std::vector<RankRegions> ranks_;
   std::uint64_t roundings_;  // upper bound, per element of a GEMM
   const CallerData* data_ = nullptr;
-  /// For the last seed and iteration that were asked for.
+  /// For the most recent seed and iteration.
   mutable std::optional<FormulaValues> values_;
   mutable std::pair<std::uint64_t, std::uint64_t> values_of_;
 };

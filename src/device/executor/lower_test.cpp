@@ -82,7 +82,7 @@ TEST(Lower, AddCopiesHaveOnePacketARow) {
   EXPECT_EQ(frame->start, (Dwords{0, 14}));
 }
 
-// The signal gets 3 + 4 = 7 an iteration. A poll for 7 stands at dword 0, its reference at dword 3.
+// The signal gets 3 + 4 = 7 per iteration. A poll for 7 is at dword 0, its reference at dword 3.
 TEST(Lower, WaitsPollTheLowWordAndMoveWithTheIteration) {
   OneQueue q;
   q.builder.add(q.queue, Wait{q.f, 7})
@@ -119,7 +119,7 @@ TEST(Lower, TimestampsWriteTheSlotOfTheirCommand) {
   EXPECT_TRUE(frame->slots.empty());
 }
 
-// Slots: T + 0 before the signal, T + 32 the Timestamp itself, T + 64 behind the last.
+// Slots: T + 0 before the signal, T + 32 the Timestamp itself, T + 64 after the last.
 TEST(Lower, TracingPutsAStampBeforeEveryCommandAndBehindTheLast) {
   OneQueue q;
   q.builder.add(q.queue, Signal{q.f}).add(q.queue, Timestamp{"done"});

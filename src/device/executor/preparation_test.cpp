@@ -1,4 +1,4 @@
-// What prepare() refuses and what it hands to compute queues.
+// What prepare() rejects and what it submits to compute queues.
 #include "device/executor/preparation.hpp"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ namespace preparation_test {
 using namespace testing;  // NOLINT(google-build-using-namespace): the helpers of these tests
 using ::testing::HasSubstr;
 
-/// Two GPUs with engine 14 alone; 12 is in the table but not in silicon.
+/// Two GPUs with only engine 14; 12 is in the table but not in silicon.
 Topology two_gpus() {
   Topology topology;
   topology.node = "test node";

@@ -12,7 +12,7 @@ constexpr std::uint64_t kSeed = 5;
 constexpr std::uint64_t kM = 6, kN = 5;
 
 /// c = A0 * B0 + A1 * B1 with C of 6 x 5; A0 (k = 3) in blocks of 2 and 4 rows, A1 (k = 4) whole. Every matrix is a
-/// buffer with a gap behind each row.
+/// buffer with a gap after each row.
 struct Sum {
   explicit Sum(DType type, std::uint64_t iteration = 0) : dtype(type) {
     upper = matrix(0, 2, 3);
@@ -159,7 +159,7 @@ TEST(ProductCheck, CountsPartialProductsThatMemoryAdds) {
 }
 
 TEST(ProductCheck, FindsOneWrongElementInManyThousand) {
-  // 2^24 multiplications of f32, right in all but the last element; the elements come from a plain GEMM.
+  // 2^24 multiplications of f32, correct in all but the last element; the elements come from a plain GEMM.
   constexpr std::uint64_t kSide = 256;
   const auto matrix = [](std::uint32_t buffer) { return Region{{buffer}, {0}, {kSide * 4}, kSide, {kSide * 4}}; };
   const ProductClause clause{matrix(2), {{{matrix(0)}, matrix(1)}}, DType::f32};

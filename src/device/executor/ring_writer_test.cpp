@@ -60,8 +60,8 @@ TEST(RingWriter, WaitsForTheEngineAndSkipsTheTail) {
   EXPECT_EQ(driver.dword(64), 115U);
 }
 
-// A frame of 40 bytes at offset 40 of 64: tail 24 + frame 40 = 64 is more than a ring ever holds. The tail is announced
-// alone; the frame follows when the engine has passed offset 41.
+// A frame of 40 bytes at offset 40 of 64: tail 24 + frame 40 = 64 is more than a ring can ever hold. The tail is
+// announced alone; the frame follows when the engine has passed offset 41.
 TEST(RingWriter, AnnouncesTheTailAloneWhereTailAndFrameNeverFitTogether) {
   RecordingDriver driver(64);
   RingWriter writer(driver, driver.queue, QueueId{0}, frame_of(10));
@@ -93,7 +93,7 @@ TEST(RingWriter, DrainsWithAnAtomicBehindTheFrames) {
   EXPECT_EQ(atomic.data, 1U);
 }
 
-/// Submits frame after frame with an engine that reads at once, and checks every offset of the last frames.
+/// Submits frame after frame with an engine that reads immediately, and checks every offset of the last frames.
 void expect_locates(std::uint64_t ring_bytes, std::uint32_t dwords, std::uint64_t drains) {
   RecordingDriver driver(ring_bytes);
   RingWriter writer(driver, driver.queue, QueueId{0}, frame_of(dwords));

@@ -42,7 +42,8 @@ TEST(Run, EveryKindOfProgramMeetsItsContractInEveryIteration) {
   }
 }
 
-// In place, the input of the last iteration would be the output of the one before if the caller did not write it again.
+// In place, the input of the last iteration would be the output of the previous one if the caller did not write it
+// again.
 TEST(Run, ChecksTheLastIterationAlsoInPlace) {
   const Machine machine = machine_with_ring();
   const auto node = soft_node(machine, 4);
@@ -67,7 +68,7 @@ TEST(Run, OutputsOfAnEarlierIterationDoNotPassForTheLastOnes) {
   EXPECT_EQ(result->wrong_bytes, 1000U);
 }
 
-/// What a run of a program that nothing proved finds wrong first.
+/// The first error that a run of an unverified program finds in its data.
 std::string wrong_data(Program program) {
   const Machine machine = machine_with_ring();
   const auto node = soft_node(machine, 2);
@@ -115,7 +116,7 @@ TEST(Run, WithoutACheckNothingIsChecked) {
   EXPECT_EQ(result.checked_bytes, 0U);
 }
 
-// 1000 bytes over two hops an iteration.
+// 1000 bytes over two hops per iteration.
 TEST(Run, CountsMovedBytes) {
   const Machine machine = machine_with_ring();
   const auto node = soft_node(machine, 3);
@@ -146,7 +147,7 @@ TEST(Run, APreparationRunsAgainAndAgain) {
   }
 }
 
-// The signal gets 2^30 an iteration, so that every iteration is a batch of its own: without the reset the third poll
+// The signal gets 2^30 per iteration, so that every iteration is a separate batch: without the reset the third poll
 // would have to compare with 3 * 2^30.
 TEST(Run, CountersAreSetBackBeforePollsCouldMisreadThem) {
   constexpr std::uint64_t kStep = 1ULL << 30;

@@ -1,4 +1,4 @@
-// Runs that cannot finish, and what is said about them.
+// Runs that cannot finish, and how they are reported.
 #include <chrono>
 
 #include <gmock/gmock.h>
@@ -67,7 +67,7 @@ TEST(Stall, AStalledEngineIsNamedFirstThenWhoWaits) {
   EXPECT_THAT(error.message, Not(HasSubstr("\n")));
 }
 
-// The first signal of the engine is lost, later ones are not: the node is as good as new for the next preparation.
+// The first signal of the engine is lost, later ones are not: the node works again for the next preparation.
 TEST(Stall, ALostSignalIsReportedAndTheNodeIsUsableAgain) {
   const Machine machine = machine_with_ring();
   SoftOptions options;
@@ -127,7 +127,7 @@ TEST(Fault, IsMappedBackToTheCommand) {
   Program program = copy_chain();
   const Machine machine = machine_with_ring();
   const auto node = soft_node(machine, 3);
-  // 2 MiB behind the end of its 1000 bytes: nobody's memory.
+  // 2 MiB past the end of its 1000 bytes: unmapped memory.
   auto& copy = std::get<Copy>(program.queues[2].commands[1]);
   copy.dst.offset = 2_MiB;
   const VerifiedProgram unproved = verified(program, machine, {"verify.bounds", "verify.race", "verify.contract"});

@@ -1,5 +1,5 @@
-// Programs with trackers: fused GEMMs and reduce-scatters of a ring, what nodes refuse, and what is said of updates
-// that do not come.
+// Programs with trackers: fused GEMMs and ring reduce-scatters, what nodes reject, and how missing updates are
+// reported.
 #include <chrono>
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace tracked_test {
 using namespace testing;  // NOLINT(google-build-using-namespace): the helpers of these tests
 using ::testing::HasSubstr;
 
-/// For programs that the verifier refuses.
+/// For programs that the verifier rejects.
 const std::vector<std::string> kUnproved{"verify.tracker", "verify.deadlock", "verify.equal_wait", "verify.race",
                                          "verify.contract"};
 
@@ -101,7 +101,7 @@ TEST(Tracked, ALostUpdateIsReportedWithTheTracker) {
   const auto result = prepared->run({.timeout = std::chrono::milliseconds(50)});
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, "device.timeout");
-  // Chunk 1 is rank 0's second: its own stores and those of rank 2 are there, the third update is not.
+  // Chunk 1 is rank 0's second: its own stores and those of rank 2 have arrived, the third update has not.
   EXPECT_THAT(result.error().message,
               HasSubstr("queue dma0, command 0 (wait ready0.1 >= 1) needs ready0.1 >= 1, is 0, raised by tracker "
                         "chunk1.r0 (0 of 384 bytes have had 3 updates, the fewest had 2)"));
@@ -130,7 +130,7 @@ TEST(Tracked, OneUpdateTooManyIsAFaultWithTheTracker) {
 TEST(Tracked, AFaultOfAProductIsReported) {
   const Machine machine = adding_machine();
   Program program = ring_product({.ranks = 2});
-  program.trackers.pop_back();  // rank 1 keeps its chunk and rank 0 adds to it: nobody counts
+  program.trackers.pop_back();  // rank 1 keeps its chunk and rank 0 adds to it: nothing counts the updates
   const auto node = soft_node(machine, 2);
   auto prepared = PreparedProgram::prepare(verified(program, machine, kUnproved), *node);
   ASSERT_TRUE(prepared);

@@ -47,7 +47,7 @@ class KfdEvents {
   const KfdFiles& files_;
   const Discovery& discovery_;
   KfdMemory& memory_;
-  std::mutex mutex_;                      // of everything below
+  std::mutex mutex_;                      // guards everything below
   std::optional<KfdMemory::Exact> page_;  // holds the mailboxes; created with the first event
   bool page_known_ = false;               // registered with the driver
   std::vector<std::uint32_t> live_;

@@ -41,7 +41,7 @@ void expect_error(const std::vector<std::uint32_t>& words, DecodeErrorKind kind,
 TEST(Decode, ReadsTheGoldenVectors) {
   for (const golden::Vector& vector : golden::vectors()) {
     std::vector<std::uint32_t> words = vector.dwords;
-    words.push_back(0xffffffff);  // what follows is not looked at
+    words.push_back(0xffffffff);  // what follows is ignored
     const auto outcome = decode(words);
     ASSERT_TRUE(outcome.has_value()) << vector.name << ": " << outcome.error().message;
     EXPECT_EQ(outcome->packet, vector.packet) << vector.name;
@@ -78,8 +78,9 @@ TEST(Decode, IgnoresThePayloadOfANop) {
   EXPECT_EQ(outcome->dwords, 3U);
 }
 
-// Every bit means something: flipping it gives an error or another packet. The exceptions have no meaning by the
-// format: the payload of a NOP, and the low bits of the count of a CONST_FILL that both encodings in use differ in.
+// Every bit means something: flipping it gives an error or another packet. The exceptions have no meaning in the
+// format: the payload of a NOP, and the low bits of the count of a CONST_FILL, in which the two encodings in use
+// differ.
 TEST(Decode, NoBitIsSilentlyIgnored) {
   for (const golden::Vector& vector : golden::vectors()) {
     for (std::size_t dword = 0; dword < vector.dwords.size(); ++dword) {

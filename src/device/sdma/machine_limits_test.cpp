@@ -28,7 +28,7 @@ TEST(MachineLimits, PacketsTakeTheDwordsTheMachineFilesSay) {
   }
 }
 
-// A program within the limits of its machine must never meet a packet without an encoding.
+// A program within the limits of its machine must never contain a packet without an encoding.
 TEST(MachineLimits, TheLargestPacketsOfTheMachinesHaveAnEncoding) {
   for (const std::string& name : machine_names()) {
     const auto machine = load_machine(name);

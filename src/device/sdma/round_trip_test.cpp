@@ -1,4 +1,4 @@
-// Encoder and decoder are inverse to each other, on random packets and on random dwords.
+// Encoder and decoder are inverses of each other, on random packets and on random dwords.
 #include <memory>
 
 #include <gtest/gtest.h>

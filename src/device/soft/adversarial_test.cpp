@@ -122,7 +122,7 @@ TEST(Adversarial, LaterCopiesMayFinishFirstButTheSignalIsLast) {
   EXPECT_TRUE(torn_from_behind);
 }
 
-/// What can be seen from outside after every step of a program of four queues.
+/// What is visible from outside after every step of a program of four queues.
 std::vector<std::uint64_t> trace(std::uint64_t seed) {
   Scene scene(seed);
   std::vector<std::unique_ptr<TestQueue>> queues;
@@ -154,7 +154,7 @@ TEST(Adversarial, ASeedRepeatsStepByStepAndSeedsDiffer) {
 }
 
 TEST(Adversarial, PolledWordsAndDoorbellsAreNoticedLateAtTimes) {
-  // Steps until a queue notices, over the seeds: not always the same.
+  // Number of steps until a queue notices, over the seeds: it must vary.
   std::uint64_t shortest = UINT64_MAX;
   std::uint64_t longest = 0;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {

@@ -1,4 +1,4 @@
-// Packets that engines cannot execute: the queue stops with a fault that says where and why, the others go on.
+// Packets that engines cannot execute: the queue stops with a fault that says where and why; the others continue.
 #include <functional>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Injected faults, as the injector decides them and as queues suffer them.
+// Injected faults, as the injector decides them and as queues experience them.
 #include "device/soft/fault_injector.hpp"
 
 #include <optional>

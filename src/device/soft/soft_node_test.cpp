@@ -65,7 +65,7 @@ TEST(SoftNode, AnEngineHasOnlySoManyQueues) {
   node->release({});
 }
 
-/// Runs with the callers' threads alone, and with a worker beside them.
+/// Runs with only the callers' threads, and with an additional worker.
 class SoftNodeThreads : public testing::TestWithParam<std::uint32_t> {
  protected:
   SoftNodeThreads() : node_(open_test_node({GetParam(), {}, {}})) {}
@@ -125,7 +125,7 @@ TEST_P(SoftNodeThreads, HostThreadsSubmitToTheirOwnQueuesAtTheSameTime) {
         std::memset(src.data(), static_cast<int>(round % 256), 512);
         queue.push(sdma::CopyLinear{512, src.at(), dst.at()}).push(add64(words.at(gpu * 64)));
         queue.ring();
-        // Everybody waits for the own and for the neighbour's copy: a ring of dependences through four threads.
+        // Each thread waits for its own copy and for its neighbour's: a ring of dependences through four threads.
         EXPECT_TRUE(assist_until(*node_, [&] {
           return read_word(words.word(gpu * 8)) >= round && read_word(words.word(next * 8)) >= round;
         }));
@@ -161,7 +161,7 @@ TEST_P(SoftNodeThreads, MemoryIsReleasedAndQueuesDestroyedWhileEnginesRun) {
     ASSERT_TRUE(assist_until(*node_, [&] { return running.finished() || stopped(running); }));
     EXPECT_EQ(node_->faults().back().kind, FaultKind::bad_address);
   }
-  // The node is as good as new.
+  // The node works again.
   TestQueue queue(*node_, RankId{0}, EngineId{1});
   queue.push(add64(words.at(8)));
   queue.ring();
@@ -195,7 +195,7 @@ TEST(SoftNode, WorkersAloneFinishTheWorkAndWakeEventWaiters) {
     EXPECT_TRUE(node->wait(event, std::chrono::seconds(10)));
   }
   EXPECT_EQ(std::memcmp(src.data(), dst.data(), 8 << 20), 0);
-  // A word that only the host writes releases a poll, without any notice to the node.
+  // A word that only the host writes releases a poll, without notifying the node.
   TestBuffer words(*node, 64);
   queue.push(poll_ge(words.at(), 1)).push(add64(words.at(8)));
   queue.ring();
@@ -206,7 +206,7 @@ TEST(SoftNode, WorkersAloneFinishTheWorkAndWakeEventWaiters) {
   node->destroy(event);
 }
 
-/// All pairs of 64 GPUs, 63 queues a GPU, each waiting for a trigger, copying a block and raising a counter.
+/// All pairs of 64 GPUs, 63 queues per GPU, each waiting for a trigger, copying a block and raising a counter.
 void run_all_pairs_of_64(const SoftOptions& options) {
   constexpr std::uint32_t kGpus = 64;
   constexpr std::uint64_t kBlock = 64;

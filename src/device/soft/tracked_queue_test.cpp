@@ -75,7 +75,7 @@ TEST_P(TrackedQueues, AddsOfSeveralEnginesReleaseAWaitingQueue) {
 }
 
 TEST_P(TrackedQueues, CopiesThatStoreAreUpdatesOfTheBytesTheyWrite) {
-  // A linear copy and a window of 8 rows of 32 bytes, 64 apart, leave no byte of 8 rows of 64 out.
+  // A linear copy and a window of 8 rows of 32 bytes, 64 apart, together cover every byte of 8 rows of 64.
   TestBuffer from(*node_, 1024), to(*node_, 512), words(*node_, 64);
   from.fill_pattern(3);
   const TrackerHandle left = track({to.data(), 32, 8, 64}, 1, words.word(0));
@@ -207,7 +207,7 @@ TEST_P(TrackedQueues, AMappedProductUpdatesItsBlocksOnceAPartOfK) {
 }
 
 TEST_P(TrackedQueues, ProductsAndCopiesAddUpInOneMemory) {
-  // Two GEMMs add into the same tracked block, and a copy of what a third stored elsewhere does, too.
+  // Two GEMMs add into the same tracked block, and so does a copy of what a third stored elsewhere.
   MappedProduct product(*node_);
   product.add_block(0, 0, 12, 10, 0, CopyOp::add);
   constexpr std::uint64_t kBytes = 12 * 10 * 4;
@@ -254,7 +254,7 @@ TEST_P(TrackedQueues, AMapThatDoesNotFitIsAFault) {
 }
 
 TEST(TrackedQueue, AdversarialProductsFinishTilesOutOfOrder) {
-  // Two blocks with a tracker each: over the seeds, the second one is complete first at times.
+  // Two blocks with a tracker each: for some seeds the second one is complete first.
   bool second_first = false, first_first = false;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     SoftOptions options;

@@ -86,7 +86,7 @@ class TrackerUnits : public testing::Test {
 TEST_F(TrackerUnits, TheFirstUpdateStoresLaterOnesAddAndTheLastRaises) {
   const TrackerHandle tracker = *unit_.create(request(0, 256, 3));
   for (int iteration = 1; iteration <= 2; ++iteration) {
-    // Values that change from iteration to iteration: what is left of the one before would show.
+    // Values that change from iteration to iteration: leftovers of the previous one would show.
     for (std::uint64_t i = 0; i < 64; ++i)
       floats(source_)[i] = static_cast<float>(iteration * 100 + static_cast<int>(i));
     ASSERT_FALSE(add(128, 128));
@@ -121,7 +121,7 @@ TEST_F(TrackerUnits, StoresOfAnySizeInAnyOrderAreCountedByteByByte) {
 }
 
 TEST_F(TrackerUnits, AnUpdateMaySpanTrackersAndMemoryWithout) {
-  // Two rows of 32 bytes, 96 apart, and a range between them; bytes 128 .. 191 have none.
+  // Two rows of 32 bytes, 96 apart, and a range between them; bytes 128 .. 191 have no tracker.
   TrackerRequest rows = request(0, 32, 1, 0);
   rows.region.rows = 2;
   rows.region.pitch = 96;

@@ -85,12 +85,12 @@ TEST(ModelClock, SignalsTakeTheirTimeAndPollsOfOtherEnginesSeeThemInModelledTime
   ASSERT_TRUE(TestProcess::wait_until([&] { return TestProcess::finished(first) && TestProcess::finished(second); }));
   const auto ticks = [](Nanoseconds time) { return static_cast<std::uint64_t>(time.value) / kTick; };
   EXPECT_NEAR(static_cast<double>(stamp(words, 3) - stamp(words, 2)), static_cast<double>(ticks(timing.sync)), 1);
-  // Whatever the bytes took on this computer.
+  // However long the bytes took on this computer.
   EXPECT_NEAR(static_cast<double>(stamp(words, 4) - stamp(words, 3)), static_cast<double>(ticks(timing.wake)), 1);
 }
 
 // A naive virtual clock breaks programs that compare ticks with their own clock (AMD-DMA-Latte, ROCr): the counter of
-// the GPU goes on at 100 MHz whatever was copied, and no stamp is ahead of it.
+// the GPU advances at 100 MHz whatever was copied, and no stamp is ahead of it.
 TEST(ModelClock, TheCounterOfTheGpuKeepsToTheClockOfTheComputer) {
   TestProcess process("mi300x-8", modelled());
   const auto counters = [&] {
@@ -182,8 +182,8 @@ std::vector<std::uint64_t> times_of(const std::vector<std::pair<std::uint32_t, s
   return times;
 }
 
-// Over one link two engines get half of it each; each has the same bytes to move, so both take twice as long but for
-// their start, which they do not share. Over links of their own they do not notice each other.
+// On one link, two engines get half of it each; each has the same bytes to move, so both take twice as long except for
+// their start-up, which is not shared. On separate links they do not affect each other.
 TEST(ModelClock, EnginesShareALink) {
   const std::uint64_t alone = times_of({{14, 1}})[0];
   const auto apart = times_of({{14, 1}, {2, 2}});
@@ -198,7 +198,7 @@ TEST(ModelClock, EnginesShareALink) {
   for (const std::uint64_t time : together) EXPECT_NEAR(static_cast<double>(time), both, 0.02 * both);
 }
 
-// A queue that cannot go on holds nobody up: a stalled engine, a doorbell that got lost, a packet that faults.
+// A stuck queue does not hold up others: a stalled engine, a lost doorbell, a packet that faults.
 TEST(ModelClock, QueuesThatAreStuckDoNotHoldOthersUp) {
   VirtualKfdOptions options = modelled();
   options.faults.stalled_engines.push_back({RankId{0}, EngineId{2}, 1});

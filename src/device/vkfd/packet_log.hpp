@@ -44,7 +44,7 @@ struct LoggedPacket {
   std::string text;
 };
 
-/// Of all processes of the node, sorted by process, GPU, engine, queue and place.
+/// The packets of all processes of the node, sorted by process, GPU, engine, queue and place.
 Result<std::vector<LoggedPacket>> read_packet_logs(const std::string& folder);
 
 /// A listing, one packet per line below its queue.

@@ -11,7 +11,7 @@
 
 namespace cortado::device::vkfd {
 
-/// Of one GPU. Slot i of a class belongs to engine i modulo the engines of the class.
+/// The slots of one GPU. Slot i of a class belongs to engine i modulo the number of engines of the class.
 class QueueSlots {
  public:
   static constexpr std::uint32_t kMostComputeQueues = 128;  ///< per GPU; an assumption

@@ -16,7 +16,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-/// Packets of queues 1, 2, .. in the order that the test gives them.
+/// Packets of queues 1, 2, .. in the order in which the test gives them.
 class Races : public testing::Test {
  protected:
   void run(std::uint32_t queue, const sdma::Packet& packet) {

@@ -151,7 +151,7 @@ class VirtualKfd final : private soft::EngineHost, private AqlHost {
   soft::TrackerUnit no_trackers_;
   DeviceFile kfd_file_;
   Events events_;
-  std::mutex mutex_;  // of everything below
+  std::mutex mutex_;  // guards everything below
   std::vector<std::unique_ptr<Gpu>> gpus_;
   std::map<std::uint64_t, Allocation> allocations_;  // by handle
   std::uint64_t next_handle_ = 1;

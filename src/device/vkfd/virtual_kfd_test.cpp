@@ -83,7 +83,8 @@ TEST(VirtualKfdMemory, MemoryOfTheProgramMayHaveAnotherAddressOnTheGpu) {
   ASSERT_EQ(process.map({mine, request.va, 8192, request.handle}, {2}), 0);
   mine[0] = std::byte{42};
   auto queue = process.make_queue(2, 0);
-  // A fence in the same memory: the thread sanitizer follows no words that program and engine see at two addresses.
+  // A fence in the same memory: the thread sanitizer does not follow words that program and engine see at two
+  // addresses.
   auto& done = reinterpret_cast<std::uint32_t&>(mine[4096]);
   TestProcess::submit(queue, {sdma::CopyLinear{1, request.va, request.va + 5000}, sdma::Fence{request.va + 4096, 1}});
   ASSERT_TRUE(TestProcess::wait_until([&] { return std::atomic_ref(done).load(std::memory_order_acquire) == 1; }));
@@ -104,7 +105,7 @@ TEST(VirtualKfdMemory, UnknownHandlesAndGpusAreRefused) {
 
 TEST(VirtualKfdQueue, SlotsAreGivenAsTheKernelGivesThem) {
   QueueSlots slots(2, 14, 8);
-  // In order, engine by engine: Latte counts on it.
+  // In order, engine by engine: Latte relies on it.
   for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ(slots.take(kfd::QueueType::sdma, 0)->engine, i % 2);
   for (std::uint32_t i = 0; i < 15; ++i) EXPECT_EQ(slots.take(kfd::QueueType::sdma_xgmi, 0)->engine, 2 + i % 14);
   EXPECT_EQ(slots.take(kfd::QueueType::sdma_by_engine, 16).error(), EINVAL);

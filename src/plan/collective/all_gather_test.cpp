@@ -15,7 +15,7 @@ TEST(AllGather, CountsOfEightGpusAreThePublishedOnes) {
     const char* variant;
     std::uint64_t commands, signals, doorbells;
   };
-  // pcpy: 8 ranks x 7 peers. bcst: 8 x (1 single + 3 dual). b2b: the copies of pcpy, one queue a rank.
+  // pcpy: 8 ranks x 7 peers. bcst: 8 x (1 single + 3 dual). b2b: the copies of pcpy, one queue per rank.
   for (const Expected& e : {Expected{"pcpy", 56, 56, 56}, {"bcst", 32, 32, 32}, {"b2b", 56, 8, 8}}) {
     for (const bool prelaunch : {false, true}) {
       for (const bool in_place : {false, true}) {
@@ -51,7 +51,7 @@ TEST(AllGather, PcpyVisitsPeersInRingOrderOnTheirEngines) {
   }
 }
 
-// Without an affinity table, and with more peers than engines and queues: seen from itself every rank does the same.
+// Without an affinity table, and with more peers than engines and queues: relative to itself, every rank does the same.
 TEST(AllGather, RanksThatAreAlikeDoTheSame) {
   const Machine machine = machine_for_test("switch-1024");
   CollectiveRequest request = all_gather("pcpy", 130_KiB);
@@ -100,7 +100,7 @@ TEST(AllGather, B2bStandsOnTheDefaultEngine) {
 
 TEST(AllGather, B2bWaysDecideTheNumberOfEngines) {
   const Machine machine = machine_for_test("mi300x-8");
-  // ceil(7 / ways) queues a rank.
+  // ceil(7 / ways) queues per rank.
   const std::vector<std::pair<std::uint32_t, std::uint64_t>> cases{{1, 7}, {2, 4}, {3, 3},  {4, 2},
                                                                    {6, 2}, {7, 1}, {100, 1}};
   for (const auto& [ways, queues] : cases) {

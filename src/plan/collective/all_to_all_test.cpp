@@ -15,7 +15,7 @@ TEST(AllToAll, CountsOfEightGpusAreThePublishedOnes) {
     const char* variant;
     std::uint64_t commands, signals, doorbells;
   };
-  // pcpy: 8 ranks x 7 peers. swap: 28 unordered pairs. b2b: the copies of pcpy, one queue a rank.
+  // pcpy: 8 ranks x 7 peers. swap: 28 unordered pairs. b2b: the copies of pcpy, one queue per rank.
   for (const Expected& e : {Expected{"pcpy", 56, 56, 56}, {"swap", 28, 28, 28}, {"b2b", 56, 8, 8}}) {
     for (const bool prelaunch : {false, true}) {
       CollectiveRequest request = all_to_all(e.variant);

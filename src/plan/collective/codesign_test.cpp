@@ -1,4 +1,4 @@
-// Collectives on DMA engines that might be built: proved, counted, and refused by machines of today.
+// Collectives on DMA engines that could be built: proved, counted, and rejected by today's machines.
 #include <gtest/gtest.h>
 
 #include "cortado/collective.hpp"
@@ -42,7 +42,7 @@ TEST(Codesign, CollectivesAreProvedAndRefusedByMachinesOfToday) {
   }
 }
 
-/// One packet to all seven peers and one signal, where copies take seven and seven.
+/// One packet to all seven peers and one signal, where plain copies take seven and seven.
 TEST(Codesign, AMulticastIsOnePacketARank) {
   const Machine machine = machine_named("mi300x-8+codesign");
   CollectiveRequest request{.collective = "all-gather", .variant = "mcast", .bytes = 1_MiB};
@@ -53,7 +53,7 @@ TEST(Codesign, AMulticastIsOnePacketARank) {
   EXPECT_EQ(packets_on_engines(plan_collective(request, machine_named("mi300x-8")).value(), machine), 112U);
 }
 
-/// A kernel of each rank submits what the host submits otherwise; nobody waits at a gate.
+/// A kernel of each rank submits what the host would otherwise submit; nothing waits at a gate.
 TEST(Codesign, KernelsSubmitTheQueuesOfTheirGpu) {
   const Machine machine = machine_named("mi300x-8+codesign");
   CollectiveRequest request{.collective = "all-gather", .variant = "pcpy", .bytes = 1_MiB};

@@ -90,10 +90,11 @@ TEST(CoreKernels, ReductionsAddAtTheOwner) {
   const Program scatter = plan_for_test(on_cores("reduce-scatter", "cores-ll"), machine);
   EXPECT_EQ(shape(queue_named(scatter, "cores0.3")), "ccS");
   EXPECT_EQ(shape(queue_named(scatter, "cores0.own")), "WWWWWWWkS");
-  // To the owner and a flag; then, when the sum is there, the sum to the peer and a flag; unpack what the peer sends.
+  // To the owner and a flag; then, when the sum is complete, the sum to the peer and a flag; unpack what the peer
+  // sends.
   const Program ll = plan_for_test(on_cores("all-reduce", "cores-ll"), machine);
   EXPECT_EQ(shape(queue_named(ll, "cores0.3")), "ccSWccSWcS");
-  // The peer is told that its sum is welcome before the own sum is waited for.
+  // The peer is told that its sum may be sent before the own sum is waited for.
   const Program simple = plan_for_test(on_cores("all-reduce", "cores-simple"), machine);
   EXPECT_EQ(shape(queue_named(simple, "cores0.3")), "SWcSSWWcSWS");
 }
@@ -110,7 +111,7 @@ TEST(CoreKernels, ComputeUnitsAreSplitAmongTheParts) {
     return of_parts;
   };
   using testing::ElementsAre;
-  // Those of the library, 56 = 7 * 8; out of place, the own block has a part as well: 56 = 8 * 7.
+  // As many as the library uses, 56 = 7 * 8; out of place, the own block also has a part: 56 = 8 * 7.
   EXPECT_THAT(units(on_cores("all-gather", "cores-simple", true), 0), testing::Each(8u));
   EXPECT_THAT(units(on_cores("all-gather", "cores-simple"), 0), testing::Each(7u));
   EXPECT_THAT(units(on_cores("all-gather", "cores-ll"), 32), testing::Each(4u));

@@ -1,4 +1,4 @@
-// Planners outside of the tree: the example, and ones that answer something else than what was asked.
+// Planners outside the tree: the example, and ones that answer something other than what was asked.
 #include "plan/external.hpp"
 
 #include <filesystem>
@@ -70,7 +70,7 @@ TEST_F(External, AnswersToOtherQuestionsAreRefused) {
   EXPECT_THAT(refusal("program['buffers'].append({'name': 'more', 'rank': 0, 'size': 64, 'role': 'output'})"),
               testing::HasSubstr("not scratch"));
   EXPECT_THAT(refusal("program = [1, 2]"), testing::HasSubstr("program.schema"));
-  // It does what the contract asks for nowhere: the verifier says so.
+  // It does nothing that the contract requires: the verifier says so.
   const auto nothing = plan(planner("pass"));
   ASSERT_TRUE(nothing) << to_string(nothing.error());
   EXPECT_FALSE(verify(*nothing, machine_));

@@ -83,7 +83,7 @@ TEST(Host, PerRankHasBarriersBeforeAndAfter) {
   EXPECT_EQ(shape(host_of(program, RankId{3})), "SWTsWSWT");   // arrives, is let go, ..., arrives, is let go
 }
 
-// All leave the barrier in the same instant, so that programs of ranks that do the same stay in step.
+// All leave the barrier at the same instant, so that programs of ranks that do the same stay in step.
 TEST(Host, EveryRankWaitsForTheSameSignalToGo) {
   const Program program = plan_for_test(request(HostThreads::per_rank, false), machine_for_test("mi300x-8"));
   const auto last_wait = [&](std::uint32_t rank) {
@@ -113,7 +113,7 @@ TEST(Host, SubmitsQueuesRankByRank) {
   }
 }
 
-/// Behind a runtime every queue of an engine first waits at the gate of its GPU, and the host waits for one signal a
+/// With a runtime, every queue of an engine first waits at the gate of its GPU, and the host waits for one signal per
 /// GPU.
 TEST(Host, RuntimesHoldTheEnginesAtAGate) {
   const Machine machine = machine_for_test("mi300x-8");
@@ -135,8 +135,8 @@ TEST(Host, RuntimesHoldTheEnginesAtAGate) {
       "plan.runtime");
 }
 
-/// ROCr's batches: below 1 MiB a copy one queue a GPU, above one an engine with a coordinator that the kernel waits
-/// for.
+/// ROCr's batches: below 1 MiB per copy, one queue per GPU; above, one per engine with a coordinator that the kernel
+/// waits for.
 TEST(Host, LibrariesOnEnginesSendBatches) {
   const Machine machine = machine_for_test("mi355x-8");
   const auto queues_of = [&](Collective collective, Bytes bytes, RuntimeMode mode, const char* prefix) {
@@ -159,7 +159,7 @@ TEST(Host, LibrariesOnEnginesSendBatches) {
   EXPECT_EQ(queues_of("all-gather", 4_MiB, RuntimeMode::library, "dma"), 8U);
   EXPECT_EQ(queues_of("all-gather", 8_MiB, RuntimeMode::library, "dma"), 56U);
   EXPECT_EQ(queues_of("all-gather", 4_MiB, RuntimeMode::device, "dma"), 56U);
-  // Nobody else's runtime is known to have them.
+  // No other runtime is known to have them.
   const Machine h100 = machine_for_test("h100-8");
   const Program program = plan_for_test({.collective = "all-gather",
                                          .variant = std::string(kLibraryVariant),

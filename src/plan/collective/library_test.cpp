@@ -120,8 +120,8 @@ TEST(LibraryPrograms, AreProvedInAndOutOfPlace) {
   }
 }
 
-/// N-1 steps of an all-gather, twice as many of an all-reduce, in every ring of every rank; the owner's last sum goes
-/// straight on.
+/// N-1 steps of an all-gather, twice as many of an all-reduce, in every ring of every rank; the owner's last sum is
+/// sent on directly.
 TEST(LibraryPrograms, HaveTheStepsOfARing) {
   const Machine h100 = machine("h100-8");
   CollectiveRequest request = asked("all-reduce", 1_MiB, 4);

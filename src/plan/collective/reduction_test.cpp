@@ -31,7 +31,7 @@ TEST(AllReduce, KernelFormPushesEverySumToAllOthers) {
   EXPECT_EQ(counts.doorbells, 56u);  // both phases in the same queues
 }
 
-// With blocks below 128 KiB there is one piece a block: a chain of N-1 adds for each of N owners.
+// With blocks below 128 KiB there is one piece per block: a chain of N-1 adds for each of N owners.
 TEST(ReduceScatter, AddFormChainsWholeSmallBlocks) {
   CollectiveRequest request{.collective = "reduce-scatter", .variant = "add", .bytes = 8_KiB, .ranks = 8};
   const Program program = plan_for_test(request, machine_for_test("virtual-64-nmc"));

@@ -92,7 +92,7 @@ class Ring {
   /// Every rank waits for its last block, and unpacks it if it was staged.
   void finish_gathering(const Gathering& gathering);
 
-  /// Sends the rank's copy of the owner's block to the neighbour; it is the last command in the lane of the rank.
+  /// Announces the rank's copy of the owner's block to the neighbour, after everything in the lane of the rank so far.
   void hand_on(RankId rank, RankId owner);
   /// The lane of the rank, after the owner's block that was sent to it has arrived.
   Lane& after_arrival(RankId rank, RankId owner);

@@ -44,8 +44,8 @@ class RingOf : public testing::TestWithParam<std::uint32_t> {
   }
 };
 
-// Of N chunks, a rank reads its first one to send it; it reads N-2 that came in, and its own beside each; and two at
-// the end: 1 + 2(N-2) + 2 = 2N-1. N-1 come in, and the sum is written: N.
+// Of N chunks, a rank reads its first one to send it; it reads N-2 incoming ones, and its own with each; and two at the
+// end: 1 + 2(N-2) + 2 = 2N-1. N-1 arrive, and the sum is written: N.
 TEST_P(RingOf, ReduceScatterReads2NMinus1ChunksAndWritesN) {
   const Traffic traffic = traffic_of_rank_0(plan("reduce-scatter", "cores-ring"));
   EXPECT_EQ(traffic.reads, (2 * ranks() - 1) * kChunk);
@@ -67,7 +67,7 @@ TEST_P(RingOf, AllReduceIsBoth) {
   EXPECT_EQ(traffic.writes, (2 * ranks() - 1) * kChunk);
 }
 
-// N-1 steps of one copy a rank, each adding: no scratch memory, no kernel, no reduction at the end.
+// N-1 steps of one copy per rank, each adding: no scratch memory, no kernel, no reduction at the end.
 TEST_P(RingOf, AddingMemoryNeedsNothingButTheCopies) {
   const Program program = plan("reduce-scatter", "add-ring");
   const auto copies = commands_on<Copy>(program, QueueKind::dma);
@@ -126,7 +126,7 @@ TEST(Ring, BlocksTravelInTheOrderThatEndsAtTheirOwners) {
   EXPECT_THAT(blocks, testing::ElementsAre(3, 2, 1));
 }
 
-// A signal for each copy, the last of which also tells the host.
+// A signal for each copy, the last of which also notifies the host.
 TEST(Ring, EnginesHaveOneQueueARank) {
   const ProgramCounts gather =
       count(plan_for_test(around("all-gather", "ring", 8), machine_for_test("virtual-64-nmc")));
@@ -167,7 +167,7 @@ TEST(Ring, AMachineWithoutARingAmongTheRanksIsRefused) {
   plan_for_test(around("reduce-scatter", "add-ring", 2), machine);  // two neighbours are a ring
 }
 
-// GPUs 0 and 3 of MI250X have no link; their order 0, 1, 2 is no ring either.
+// GPUs 0 and 3 of MI250X have no link; their order 0, 1, 2 is not a ring either.
 TEST(Ring, FindsARingInAPartialMesh) {
   const Machine machine = machine_for_test("mi250x-8");
   const std::vector<RankId> order = ring_order(8, machine);
@@ -182,7 +182,7 @@ TEST(Ring, FindsARingInAPartialMesh) {
   EXPECT_TRUE(ring_order(3, machine).empty());
 }
 
-// Who has no link to a peer has the copy made by a GPU that has links to both.
+// If a pair has no link, a GPU that has links to both makes the copy.
 TEST(PartialMesh, CopiesGoThroughAThirdGpu) {
   const Machine machine = machine_for_test("mi250x-8");
   for (const Collective collective : {Collective("all-gather"), Collective("all-to-all")}) {

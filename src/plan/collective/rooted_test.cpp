@@ -26,7 +26,7 @@ TEST(Rooted, CountsOfEightGpus) {
       const ProgramCounts counts = count(plan_for_test(rooted(e.collective, e.variant, in_place), machine));
       EXPECT_EQ(counts.commands, e.commands) << e.collective.name() << " " << e.variant;
       EXPECT_EQ(counts.local_copies, in_place ? 0u : 1u);
-      // Out of place, the root of a gather has no queue that its own block could ride on.
+      // Out of place, the root of a gather has no queue that its own block could share.
       const bool extra_queue = e.collective == "gather" && !in_place;
       EXPECT_EQ(counts.doorbells, e.doorbells + (extra_queue ? 1 : 0)) << e.collective.name() << " " << e.variant;
       EXPECT_EQ(counts.signals, counts.doorbells);

@@ -124,7 +124,7 @@ class Schedule {
   void await(RankId rank, SignalId signal, std::uint64_t value) { waits_.push_back({rank, signal, value}); }
 
   Bytes footprint() const;              ///< of all buffers so far, on the rank that needs most
-  std::uint32_t compute_units() const;  ///< that a rank gives to the collective
+  std::uint32_t compute_units() const;  ///< number that a rank gives to the collective
 
   Result<Program> finish(Contract contract);
   const std::vector<HostPlace>& hosts() const { return hosts_; }  ///< once it is finished
@@ -161,7 +161,7 @@ class Schedule {
   void push(QueueState& queue, Command&& command);
   SignalId raise(QueueState& queue, std::optional<RankId> home = {});
   SignalId trigger(const QueueState& queue);
-  SignalId gate(RankId rank);  ///< that the dma queues of a rank wait for when a runtime is used
+  SignalId gate(RankId rank);  ///< the gate that the dma queues of a rank wait for when a runtime is used
   std::vector<DrivenQueue> coordinate(const std::vector<DrivenQueue>& queues);
   /// A queue that opens the gate of a rank once `begin` is raised, and joins the queues that wait there.
   DrivenQueue add_coordinator(RankId rank, const std::vector<SignalId>& ends, std::optional<SignalId> begin);
@@ -196,7 +196,7 @@ class Schedule {
   bool all_linked_ = true;                    // every rank can address every other one
   bool exit_barrier_ = true;
   bool engines_ahead_ = false;
-  std::optional<RankId> only_;  // that stands for all
+  std::optional<RankId> only_;  // the rank that stands for all
   std::vector<HostWait> waits_;
   std::vector<HostTrigger> triggers_;
   std::map<RankId, SignalId> gates_;

@@ -20,8 +20,8 @@ class Exchange {
   /// What all send to a rank is added up there.
   bool reduces() const { return reduces_; }
 
-  std::uint64_t rows_of(std::uint32_t rank) const { return held_[rank]; }       ///< that the rank sends from
-  std::uint64_t rows_for(std::uint32_t rank) const { return received_[rank]; }  ///< that it receives
+  std::uint64_t rows_of(std::uint32_t rank) const { return held_[rank]; }       ///< rows that it sends from
+  std::uint64_t rows_for(std::uint32_t rank) const { return received_[rank]; }  ///< rows that it receives
   /// What `from` sends to `to`, in terms of the rows that `from` has.
   const Span& given(std::uint32_t from, std::uint32_t to) const { return given_[from][to]; }
   /// The same rows among those that `to` receives.

@@ -1,5 +1,5 @@
-// The estimate of exchanges by hand, with round numbers: packet 50, submit 500, fetch, wake, copy_start, sync and flag
-// 1000, copy_issue 500 ns; engines, broadcasts and links 50 GB/s, so a byte takes 20 ps. No time to launch.
+// The estimate of exchanges, calculated by hand with round numbers: packet 50, submit 500, fetch, wake, copy_start,
+// sync and flag 1000, copy_issue 500 ns; engines, broadcasts and links 50 GB/s, so a byte takes 20 ps. No launch time.
 #include "plan/ficco/exchange_cost.hpp"
 
 #include "plan/collective/testing.hpp"

@@ -1,4 +1,4 @@
-// Programs of schedules, by hand.
+// Programs of schedules, worked out by hand.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -48,7 +48,7 @@ std::string name_of_buffer(const Program& program, const Region& region) {
   return program.buffer(region.buffer).name;
 }
 
-/// First row and rows of a part of a matrix with rows of so many bytes.
+/// First row and number of rows of a part of a matrix with rows of this many bytes.
 std::pair<std::uint64_t, std::uint64_t> rows_in(const Region& region, std::uint64_t row_bytes) {
   return {region.offset.value / row_bytes, region.bytes().value / row_bytes};
 }
@@ -116,7 +116,7 @@ constexpr GemmShape kFourRanks{64, 16, 64};
 TEST_F(FiccoProgram, UniformFusedStagesItsOwnRowsAndScattersTheResult) {
   const auto [program, footprint, staging, steps] = plan(kFourRanks, 4, "uniform-fused-1d");
   EXPECT_EQ(steps, 4U);
-  // The stagings are filled again in steps 2 and 3.
+  // The stagings are refilled in steps 2 and 3.
   EXPECT_EQ(story(program, "dma0.14"), "copy signal copy signal wait copy signal wait copy signal");
   EXPECT_EQ(story(program, "compute0"),
             "copy wait wait wait gemm signal scatter "
@@ -124,7 +124,7 @@ TEST_F(FiccoProgram, UniformFusedStagesItsOwnRowsAndScattersTheResult) {
             "copy wait wait wait gemm scatter "
             "copy wait wait wait gemm scatter signal");
 
-  // Rows of rank 2 stand behind those of ranks 0 and 1, everywhere.
+  // Rows of rank 2 come after those of ranks 0 and 1, everywhere.
   for (const auto& [queue, copy] : commands_on<Copy>(program, QueueKind::dma)) {
     EXPECT_EQ(rows_in(copy.dst, 128), std::pair(std::uint64_t{queue->rank->value} * 4, 4UL));
   }
@@ -228,7 +228,7 @@ TEST_F(FiccoProgram, SerialIsOneProductAfterTheWholeCollective) {
 
 TEST_F(FiccoProgram, ShardP2pHasOneQueueAndOneShardAtATime) {
   const Program program = plan(kFourRanks, 4, "shard-p2p").program;
-  // The third shard goes where the first one was, at another rank: it waits for that rank.
+  // The third shard goes where the first one was, on another rank: it waits for that rank.
   EXPECT_EQ(story(program, "dma1.2"), "copy signal copy signal wait copy signal");
   EXPECT_EQ(story(program, "compute1"), "gemm wait gemm signal wait gemm wait gemm signal");
   std::vector<std::uint32_t> peers;
@@ -296,7 +296,7 @@ TEST_F(FiccoProgram, PanelsOfAProductHaveAllRows) {
   const auto gemms = of_rank_0<Gemm>(program, QueueKind::compute);
   ASSERT_EQ(gemms.size(), 4U);
   for (const Gemm& gemm : gemms) EXPECT_EQ(shape_of(gemm), (GemmShape{64, 16, 16}));
-  // An output is used again when all three pieces have left it, a landing when it has been added up.
+  // An output is reused when all three pieces have left it, a landing when it has been added up.
   EXPECT_EQ(story(program, "compute0"),
             "gemm signal gemm signal wait wait wait sum signal wait wait wait gemm signal wait wait wait sum signal "
             "wait wait wait gemm signal wait wait wait sum wait wait wait sum signal");
@@ -306,14 +306,14 @@ TEST_F(FiccoProgram, PanelsOfAProductHaveAllRows) {
 TEST_F(FiccoProgram, CopiesOfAStepBackToBackHaveOneQueueAndOneSignal) {
   const Program program = plan(kFourRanks, 4, "uniform-fused-1d", 0, ExchangeVariant::b2b).program;
   EXPECT_EQ(count_queues(program, QueueKind::dma), 4U);
-  // Every staging that is filled again is waited for right before its copy.
+  // Every staging that is refilled is waited for right before its copy.
   EXPECT_EQ(story(program, "dma0.8"),
             "copy copy copy signal copy copy copy signal "
             "wait copy wait copy wait copy signal wait copy wait copy wait copy signal");
   // Three others send, each with one signal.
   EXPECT_EQ(story(program, "compute0").substr(0, 31), "copy wait wait wait gemm signal");
 
-  // Where the GEMM comes first: one wait for it, and its output is used again after one signal.
+  // If the GEMM comes first: one wait for it, and its output is reused after one signal.
   FiccoSchedule schedule = schedule_for_test("uniform-fused-2d");
   schedule.exchange = ExchangeVariant::b2b;
   const Program sums = ficco_for_test(product_first({64, 64, 16}, 4, "reduce-scatter"), schedule, machine_).program;
@@ -344,7 +344,7 @@ TEST_F(FiccoProgram, PlacesThatNoBroadcastReachesGetCopies) {
   // behind those of GPU 0, and first in that of GPU 0: 16 bytes apart in a unit of 32.
   const Program program = plan({64, 16, 2}, 4, "hetero-fused-1d", 0, ExchangeVariant::bcst).program;
   EXPECT_EQ(story(program, "dma1.14").substr(0, 33), "copy copy signal copy copy signal");
-  // Rows of GPU 0 stand first everywhere.
+  // Rows of GPU 0 come first everywhere.
   EXPECT_EQ(story(program, "dma0.14").substr(0, 16), "broadcast signal");
 }
 

@@ -1,5 +1,5 @@
-// Every schedule is proved: for 2 to 8 ranks, sizes that divide and sizes that do not, even and uneven rows. What it
-// says of its memory is what it allocates.
+// Every schedule is proved: for 2 to 8 ranks, sizes that divide evenly and sizes that do not, even and uneven rows. The
+// memory that it reports is the memory that it allocates.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ Bytes most_memory(const Program& program) {
   return *std::max_element(memory.begin(), memory.end());
 }
 
-/// Those of FiCCO, and of tiles what the direction has.
+/// Those of FiCCO, and those of tiles that the direction has.
 std::vector<FiccoScheduleInfo> schedules_for(const DependentRequest& request) {
   std::vector<FiccoScheduleInfo> all = list_schedules();
   for (const FiccoScheduleInfo& info : list_tile_schedules()) {
@@ -53,7 +53,7 @@ void prove(const DependentRequest& request, std::uint32_t chunks, const Machine&
   }
 }
 
-/// Every rank gives rank `to` a number of rows that depends on both; some give none.
+/// Every rank sends rank `to` a number of rows that depends on both; some send none.
 std::vector<std::vector<std::uint64_t>> uneven_tokens(std::uint32_t ranks) {
   std::vector<std::vector<std::uint64_t>> tokens(ranks, std::vector<std::uint64_t>(ranks));
   for (std::uint32_t from = 0; from < ranks; ++from) {

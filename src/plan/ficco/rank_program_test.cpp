@@ -1,4 +1,4 @@
-// Programs of one rank that stands for all, against those of all ranks.
+// Programs of one rank that stands for all, compared with those of all ranks.
 #include <gtest/gtest.h>
 
 #include "gemm/gemm.hpp"

@@ -1,4 +1,4 @@
-// Names of schedules, and what is refused.
+// Names of schedules, and what is rejected.
 #include "plan/ficco/request.hpp"
 
 #include <set>
@@ -95,7 +95,7 @@ TEST_F(FiccoRefusals, MoreChunksThanThereIsToCut) {
   EXPECT_TRUE(plan_ficco(request, schedule_for_test("uniform-fused-2d", 3), machine_));
 }
 
-// As many as ranks, fewer of more than eight, and never more than the matrix can be cut into.
+// As many as ranks, fewer for more than eight ranks, and never more than the matrix can be cut into.
 TEST_F(FiccoRefusals, ChunksThatNobodyGave) {
   EXPECT_EQ(default_chunks(3), 3U);
   EXPECT_EQ(default_chunks(8), 8U);

@@ -13,7 +13,7 @@
 namespace cortado::plan::kv {
 namespace {
 
-/// Of a pool in which every third place is somebody else's.
+/// The number of places in a pool in which every third place belongs to somebody else.
 std::uint64_t places_of(const KvRequest& request) {
   return request.blocks + (request.blocks + 1) / 2;
 }

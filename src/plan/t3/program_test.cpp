@@ -1,4 +1,4 @@
-// The programs of small maps, command by command, against what was worked out by hand.
+// The programs of small maps, command by command, compared with what was worked out by hand.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -100,7 +100,7 @@ TEST_F(T3Program, RingReduceScatter) {
   EXPECT_EQ(plan.program.contract.products[1].products.size(), 4U);
 }
 
-// Engines are submitted before the barrier, the GEMM behind it; the host waits for both pieces of its chunk.
+// Engines are submitted before the barrier, the GEMM after it; the host waits for both pieces of its chunk.
 TEST_F(T3Program, HostOfARing) {
   const T3Plan plan = t3_for_test(
       {.gemm = {12, 6, 5, DType::f32}, .algorithm = "ring", .ranks = 3, .tiling = Tiling{2, 4, 1}, .pieces = 2},
@@ -178,7 +178,7 @@ TEST_F(T3Program, ReduceScatterByEngines) {
                                             "wait chunk0.piece0.rank1.complete", "copy chunks1[0+16] += out0[0+16]"));
 }
 
-// A chunk of a ring is stored on the neighbour before that makes its own part: 4 MiB are 64 entries of 64 KiB.
+// A chunk of a ring is stored on the neighbour before that rank computes its own part: 4 MiB are 64 entries of 64 KiB.
 TEST_F(T3Program, AChunkThatCannotBeWatchedAsAWholeIsRefused) {
   Machine ring = machine_for_test("t3-ring-8");
   const T3Request request{.gemm = {8192, 2048, 64, DType::f16}};
@@ -192,8 +192,8 @@ TEST_F(T3Program, AChunkThatCannotBeWatchedAsAWholeIsRefused) {
               testing::HasSubstr("chunk 7 of rank 0, 4MiB, needs 64 tracker entries on rank 1"));
 }
 
-// 4 x 2 of 4 bytes, two pieces of 16. Rank 1 passes on its own pieces and those of rank 0, each one behind an own piece
-// that is made later; it keeps what rank 2 made, which rank 0 brings.
+// 4 x 2 of 4 bytes, two pieces of 16. Rank 1 passes on its own pieces and those of rank 0, each one after an own piece
+// that is computed later; it keeps what rank 2 computed, which rank 0 brings.
 TEST_F(T3Program, RingAllGather) {
   const T3Plan plan = t3_for_test({.gemm = {4, 2, 3, DType::f32},
                                    .collective = "all-gather",

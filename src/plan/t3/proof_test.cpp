@@ -1,5 +1,5 @@
-// Every preset is proved, for 2 to 8 ranks, GEMMs that divide and such that do not, rows and columns, splits of k
-// and any number of pieces. Maps that are wrong are refused by the verifier, which names what it misses.
+// Every preset is proved, for 2 to 8 ranks, GEMMs that divide evenly and ones that do not, rows and columns, splits of
+// k and any number of pieces. Wrong maps are rejected by the verifier, which names what is missing.
 #include <algorithm>
 
 #include <fmt/format.h>

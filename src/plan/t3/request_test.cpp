@@ -1,4 +1,4 @@
-// What cannot be planned is refused with its code and says what to do.
+// What cannot be planned is rejected with its code and advice.
 #include <gmock/gmock.h>
 
 #include "plan/t3/testing.hpp"

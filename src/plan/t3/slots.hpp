@@ -18,7 +18,7 @@ struct FinalSlot {
   std::vector<std::uint32_t> from{};  ///< ranks whose GEMMs of the chunk are added up in it
 };
 
-/// Of a rank, ascending by `slot`.
+/// The final slots of a rank, ascending by `slot`.
 std::vector<FinalSlot> final_slots(const T3Request& request, std::uint32_t rank);
 
 class Slots {

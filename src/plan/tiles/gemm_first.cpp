@@ -237,7 +237,8 @@ class TilesThatRelease {
     bench_.kernels(to).reduce(std::move(terms), place, bench_.gemm().dtype);
   }
 
-  /// Of the pieces, in order. For a rank that stands for all, those that it sends to the same distance.
+  /// Arrival signals of the pieces, in order. For a rank that stands for all, of those that it sends to the same
+  /// distance.
   const std::vector<SignalId>& arrivals(std::uint32_t from, std::uint32_t to) {
     const Hop hop = bench_.made_hop({from, to});
     return arrived_[{hop.from, hop.to}];

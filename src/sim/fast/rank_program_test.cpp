@@ -73,7 +73,7 @@ TEST_F(TimeOfRank, ContentionTakesTime) {
   EXPECT_NEAR(serial.likely / serial.least, 1, 1e-3);
 }
 
-// Rank 0 has next to nothing to multiply and rank 1 all; the rank that is looked at is the busy one.
+// Rank 0 has almost nothing to multiply and rank 1 everything; the busy rank is the one examined.
 TEST_F(TimeOfRank, UnevenRowsAreThoseOfTheBusiestRank) {
   DependentRequest request;
   request.collective = "all-to-all";

@@ -118,8 +118,8 @@ class RankRun : OneGpu {
   std::uint64_t workgroups_ = 0;         // of the GEMM in progress
   std::uint64_t waiting_ = 0;            // of these, not started yet
   const Gemm* gemm_ = nullptr;           // in progress, with tiles that wait or release
-  std::vector<Tiles> tiles_;             // that have begun
-  std::vector<Tiles> held_;              // that hold units and wait
+  std::vector<Tiles> tiles_;             // those that have begun
+  std::vector<Tiles> held_;              // those that hold units and wait
   std::uint64_t units_of_tiles_ = 0;     // of both, as long as they are not finished
   std::uint64_t drained_ = 0;            // workgroups, where stores are separate flows
   std::optional<ProductStores> stores_;  // where stores are separate flows

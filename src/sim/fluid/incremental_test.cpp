@@ -91,7 +91,7 @@ TEST(FluidIncremental, NothingToDoIsNoWork) {
   mesh.fluid.set_capacity(mesh.memory[0], 900);
   mesh.fluid.set_cap(flow, 60);
   EXPECT_THAT(solved(mesh.fluid), IsEmpty());
-  // A flow that goes and one like it that comes before the next solve: the new one takes over the rate of the old.
+  // A flow is removed and an identical one added before the next solve: the new one takes over the rate of the old.
   mesh.fluid.remove_flow(flow);
   EXPECT_EQ(mesh.send(0, 2), flow);
   mesh.fluid.remove_flow(flow);
@@ -123,8 +123,8 @@ TEST(FluidIncremental, AChangeTravelsAChainOfFullLinks) {
   }
 }
 
-// A link with 1,000 flows: one more changes each rate by 0.1 %, which `exact` tells and `local` at 1 % does not; after
-// twenty more they are off by 2 % and are told.
+// A link with 1,000 flows: one more changes each rate by 0.1 %, which `exact` reports and `local` at 1 % does not;
+// after twenty more they are off by 2 % and are reported.
 TEST(FluidIncremental, LocalModeStopsASmallChange) {
   FluidSystem fluid({.mode = SharingMode::local, .tolerance = 0.01});
   const ResourceId link = fluid.add_resource(1e6);

@@ -1,4 +1,4 @@
-// Random systems, changed at random, against a solver that fills everything from zero every time.
+// Random systems, changed at random, compared with a solver that always fills everything from zero.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -173,7 +173,7 @@ TEST(FluidRandom, AgreesWithFillingFromZeroAfterEveryChange) {
     for (int step = 0; step < 40; ++step) {
       const std::uint64_t changes = 1 + system.random().below(system.random().chance(4) ? 10 : 2);
       for (std::uint64_t i = 0; i < changes; ++i) system.change();
-      // A removed flow whose id was given to a new one starts again from rate 0.
+      // A removed flow whose id was reused starts again from rate 0.
       std::map<std::uint32_t, double> old;
       for (const auto& [id, flow] : system.flows) old[id] = system.fluid.rate({id});
       std::map<std::uint32_t, int> told;
@@ -193,7 +193,7 @@ TEST(FluidRandom, AgreesWithFillingFromZeroAfterEveryChange) {
   }
 }
 
-// In local mode the same holds within the tolerance: loads are off by it, and so are the rates told.
+// In local mode the same holds within the tolerance: loads are off by it, and so are the reported rates.
 TEST(FluidRandom, LocalModeIsMaxMinWithinItsTolerance) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     RandomSystem system(seed, {.mode = SharingMode::local, .tolerance = 0.01});

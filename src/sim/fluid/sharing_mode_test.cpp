@@ -1,4 +1,5 @@
-// How far SharingMode::local is from SharingMode::exact, in simulated transfers in which all is connected with all.
+// How far SharingMode::local is from SharingMode::exact, in simulated transfers where everything is connected to
+// everything.
 #include <cmath>
 #include <string>
 

@@ -1,4 +1,4 @@
-// Who gets a full memory.
+// Who is served by a full memory.
 #include "sim/gpu/arbitration.hpp"
 
 #include <gtest/gtest.h>

@@ -23,7 +23,7 @@
 
 namespace cortado::sim {
 
-/// A run that is looked at whenever time goes on.
+/// A run that is examined whenever time advances.
 class WatchedRun {
  public:
   WatchedRun(const CheckedProgram& program, RateSharing sharing)
@@ -44,7 +44,7 @@ class WatchedRun {
     double longest = 0;
     for (std::uint32_t i = 0; i < taken.of.size(); ++i) {
       if (taken.caches_of_products.contains(i)) continue;
-      // Ends are rounded up to a picosecond; rates that are told late move a little more or less.
+      // Ends are rounded up to a picosecond; rates that are reported late move a little more or less.
       const double carried = i < carried_.size() ? carried_[i] : 0;
       EXPECT_NEAR(carried, taken.of[i], taken.of[i] * (1e-5 + above)) << "resource " << i;
       longest = std::max(longest, taken.of[i] / fluid_.capacity({i}));
@@ -61,7 +61,8 @@ class WatchedRun {
   }
 
  private:
-  /// Whatever was replaced, staged or stored: bytes of the memories, operations and held units are in the joules once.
+  /// Whatever was replaced, staged or stored: bytes of the memories, operations and held units are counted once in the
+  /// joules.
   void watch_energy(const Simulated& result) const {
     if (!result.timeline.energy) return;
     const Power& power = *program_.machine().power;
@@ -112,7 +113,7 @@ class WatchedRun {
     }
   }
 
-  /// A GEMM holds a unit for each workgroup that runs, and nobody holds what another has.
+  /// A GEMM holds a unit for each running workgroup, and no unit is held twice.
   void watch_units(double seconds) {
     std::vector<std::uint32_t> held(program_.program().ranks, 0);
     std::set<ComputeUnits::Tenant> seen;

@@ -21,7 +21,7 @@ struct Direction {
 
 class ExchangeVariants : public testing::TestWithParam<Direction> {
  protected:
-  /// Every rank gives every other one a piece of so many bytes of bf16 in each of eight steps.
+  /// Every rank sends every other one a piece of this many bytes of bf16 in each of eight steps.
   DependentRequest request(const FiccoSchedule& schedule, std::uint64_t piece) const {
     const bool panels = schedule.shape == CommShape::panels_2d;
     const std::uint64_t columns = panels ? kSteps * 128 : piece < 8192 ? 512 : 4096;  // of what travels

@@ -29,7 +29,7 @@ struct Copies {
   Submission submission = Submission::ring;
 };
 
-/// The copies of each entry in a queue of its own, all on GPU 0.
+/// The copies of each entry in a separate queue, all on GPU 0.
 Program program_of(const std::vector<Copies>& queues) {
   ProgramBuilder builder("host copies", "mi300x-8", 1);
   std::vector<QueueId> ids;

@@ -151,7 +151,7 @@ class MachineResources {
   FluidSystem& fluid_;
   HostLinks host_links_;
   bool managed_;  // every resource that follows a clock exists, whether or not it can limit anybody
-  UseList uses_;  // of the transfer last asked for
+  UseList uses_;  // of the most recent transfer
   std::vector<MemoryOfRank> memories_;
   std::vector<ResourceId> egress_;  // switched: one port per rank and direction
   std::vector<ResourceId> ingress_;

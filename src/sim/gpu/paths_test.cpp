@@ -10,7 +10,7 @@ namespace paths_test {
 
 constexpr Bytes kBytes = 5'000'000_B;
 
-/// Commands that each move kBytes, each on a queue of its own, and a host that starts all and waits for all.
+/// Commands that each move kBytes, each on a separate queue, and a host that starts all and waits for all.
 class PathsOn {
  public:
   explicit PathsOn(Machine machine)

@@ -120,7 +120,7 @@ class Node {
   Contract contract_{"products", {}};
 };
 
-/// When the GEMM or copy of a queue ended; the signals of compute queues take no time of theirs.
+/// When the GEMM or copy of a queue ended; the signals of compute queues take no time here.
 std::int64_t end_of(const Simulated& result, std::uint32_t queue) {
   return result.queue_ends[queue].value;
 }

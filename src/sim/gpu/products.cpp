@@ -104,7 +104,7 @@ bool Products::leaves_units(const Gemm& gemm, RankId gpu) const {
   });
 }
 
-/// Of the first stage only, as defined in arbitration.hpp.
+/// Memory intensity of the first stage only, as defined in arbitration.hpp.
 double Products::memory_intensity(std::uint32_t index) const {
   const ProductRun& product = products_[index];
   const std::uint64_t first = std::min<std::uint64_t>(units_.most(units_.tenant_of(index)), product.workgroups);

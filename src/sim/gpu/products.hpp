@@ -94,7 +94,7 @@ class Products {
   std::optional<std::uint64_t> running(std::uint32_t queue) const;
   /// A wait that holds units, if any.
   std::optional<TileWait> held_by(std::uint32_t queue) const;
-  /// Of the last GEMM, where stores are separate flows.
+  /// Stores of the last GEMM, if they are separate flows.
   const ProductStores* stores(std::uint32_t queue) const;
 
  private:
@@ -109,8 +109,8 @@ class Products {
     std::uint64_t running = 0;
     std::uint64_t done = 0;
     std::size_t raised = 0;               // number of its tile signals raised
-    std::vector<Batch> batches;           // that are running
-    std::vector<Batch> held;              // that hold units and wait
+    std::vector<Batch> batches;           // those that are running
+    std::vector<Batch> held;              // those that hold units and wait
     std::optional<StageReads> reads;      // in stages
     std::optional<ProductStores> stores;  // where stores are separate flows
   };

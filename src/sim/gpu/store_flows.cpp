@@ -1,5 +1,5 @@
-// Stores of GEMMs as separate flows. Of a batch, those workgroups start for which there are entries of the trackers
-// that they update; the others wait without holding a compute unit.
+// Stores of GEMMs as separate flows. In a batch, a workgroup starts only if there are entries for the trackers that it
+// updates; the others wait without holding a compute unit.
 #include <algorithm>
 
 #include "sim/gpu/products.hpp"

@@ -12,7 +12,7 @@ TEST(ThreadTurns, FirstComeFirstServed) {
   EXPECT_TRUE(turns.take(3));  // has one already
   EXPECT_FALSE(turns.take(4));
   EXPECT_FALSE(turns.take(1));
-  EXPECT_FALSE(turns.take(4));                  // stands in line once
+  EXPECT_FALSE(turns.take(4));                  // is in line once
   EXPECT_EQ(turns.give_back(2), std::nullopt);  // had none
   EXPECT_EQ(turns.give_back(0), 4U);
   EXPECT_TRUE(turns.take(4));

@@ -102,7 +102,7 @@ TEST(TilesThatWait, ALateChunkStallsSingleUnits) {
   EXPECT_NEAR(static_cast<double>(some_wait), 6000 + 2 * kTile + kPoll, 10);
 }
 
-// Tiles of the last group need not wait for those of the one before: they come one signal later, on units of their own.
+// Tiles of the last group need not wait for those of the previous one: they come one signal later, on separate units.
 TEST(TilesThatWait, GroupsGoOnSideBySide) {
   const std::int64_t one = time_of({.groups = {0, 2}});
   const std::int64_t two = time_of({.groups = {0, 2, 2}});

@@ -16,7 +16,7 @@ Machine with_entries(std::uint32_t entries) {
   return machine;
 }
 
-/// One buffer on each of two GPUs; trackers of so many pieces each, one behind another on GPU 0.
+/// One buffer on each of two GPUs; trackers of this many pieces each, one after another on GPU 0.
 Program program_with(const std::vector<std::uint64_t>& pieces, std::uint64_t updates = 1) {
   ProgramBuilder b("trackers", "t3-ring-8", 2);
   const BufferId buffer = b.buffer("c", RankId{0}, {10'000}, BufferRole::scratch);

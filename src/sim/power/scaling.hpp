@@ -14,7 +14,7 @@
 
 namespace cortado::sim {
 
-/// Of a GPU, GHz. 0 for components that the machine does not describe.
+/// Clocks of a GPU in GHz. 0 for components that the machine does not describe.
 struct Clocks {
   double xcd = 0;
   double iod = 0;

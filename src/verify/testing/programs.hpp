@@ -11,7 +11,7 @@
 
 namespace cortado::verifier::testing {
 
-/// Of the machine below; the engines before this one are for the host.
+/// In the machine below; the engines before this one are for the host.
 inline constexpr std::uint32_t kFirstPeerEngine = 2;
 
 /// Engines 0 and 1 for the host, 2 .. 2 + gpus for peers, all present; limits as on an MI300X.

@@ -8,7 +8,7 @@ namespace policies_test {
 
 class Policies : public ::testing::Test {
  protected:
-  /// At nominal clocks: GEMMs of so many watts that use so much of each clock.
+  /// At nominal clocks: GEMMs of this many watts that use this much of each clock.
   GpuActivity working(double product_watts, const std::array<double, 3>& use) const {
     GpuActivity activity;
     activity.power = &power_;
