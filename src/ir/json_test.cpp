@@ -367,7 +367,7 @@ TEST(ProgramJsonRefusal, Document) {
                   {"\"version\": 1", "\"version\": -1", "program.schema", "version", "is -1"},
                   {"\"version\": 1", "\"version\": 1.0", "program.schema", "version", "is 1.0"},
                   {"\"version\": 1", "\"version\": \"1\"", "program.schema", "version", "is \"1\""},
-                  {"\"ranks\": 2", "\"ranks\": 2, \"ranks\": 3", "program.json", "", "\"ranks\" stands twice"},
+                  {"\"ranks\": 2", "\"ranks\": 2, \"ranks\": 3", "program.json", "", "\"ranks\" appears twice"},
                   {"\"name\": \"sample\"", "\"name\": \"\xff\"", "program.json", "", "ill-formed UTF-8"},
                   {"  ]}\n}", "  ]}\n} 1", "program.json", "", "column 3"}});
 }

@@ -124,7 +124,7 @@ TEST(ParsePower, IsInherited) {
 TEST(ParsePowerRefusal, WhatNoGpuIs) {
   expect_text_refused(
       power_text(),
-      {{"cap_W = { value = 500", "cap_W = { value = 109", "machine.contradiction", "power.cap_W", "draws, 109.0"},
+      {{"cap_W = { value = 500", "cap_W = { value = 109", "machine.contradiction", "power.cap_W", "draws 109.0"},
        {"cap_W = { value = 500", "cap_W = { value = -5", "machine.range", "power.cap_W", "is -5"},
        {"loss = { value = 0.1", "loss = { value = 1.5", "machine.range", "power.loss", "from 0 to 1"},
        {"rest_idle_W = { value = 10", "rest_idle_W = { value = -1", "machine.range", "power.rest_idle_W", "is -1"},

@@ -93,7 +93,7 @@ TEST(ParseMachineRefusal, Sources) {
        {"engines visible\", confidence = \"A\"", "engines visible\", confidence = \"E\"", "machine.source",
         "engines.absent.confidence", "one of A"},
        {"engines visible\", confidence = \"A\"", "engines visible\", confidence = 1", "machine.source",
-        "engines.absent.confidence", "must be a string"},
+        "engines.absent.confidence", "must be a non-empty string"},
        {"value = [], ", "", "machine.missing", "engines.absent", "no value"},
        {"absent = { value = [], source = \"AMD-DMA-Latte needs all 16 engines visible\", confidence = \"A\" }",
         "absent = []", "machine.source", "engines.absent", "without a source"}});

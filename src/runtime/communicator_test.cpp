@@ -152,7 +152,7 @@ TEST(Communicator, ATimeOutNamesWhoIsMissing) {
     const Status status = comm.run(barrier());
     ASSERT_FALSE(status);
     EXPECT_EQ(status.error().code, "runtime.timeout");
-    EXPECT_NE(status.error().message.find("not there yet: rank 1"), std::string::npos) << status.error().message;
+    EXPECT_NE(status.error().message.find("still missing: rank 1"), std::string::npos) << status.error().message;
     EXPECT_EQ(comm.run(barrier()).error().code, "runtime.timeout");
   });
 }

@@ -331,7 +331,7 @@ TEST(Processes, ARankThatStopsIsNamedByTheTimeOut) {
                            const Status status = comm.run(barrier());
                            if (status) return "it waited longer than the time-out";
                            const bool named = status.error().code == "runtime.timeout" &&
-                                              status.error().message.find("not there yet: rank 1") != std::string::npos;
+                                              status.error().message.find("still missing: rank 1") != std::string::npos;
                            return named ? "" : to_string(status.error());
                          }),
             all_well(3));

@@ -55,7 +55,7 @@ TEST(VerifyDeadlock, WaitForMoreThanAnIterationRaises) {
   std::get<Wait>(commands_of(program, "host")[1]).value = 2;
   const auto errors = errors_of(program);
   ASSERT_THAT(errors, SizeIs(1));
-  EXPECT_THAT(errors[0].message, HasSubstr("one iteration raises it by 1 only: rank 0, queue dma, command 1"));
+  EXPECT_THAT(errors[0].message, HasSubstr("one iteration raises it by only 1: rank 0, queue dma, command 1"));
   EXPECT_EQ(errors[0].hint, "wait for at most 1");
 }
 
@@ -78,7 +78,7 @@ TEST(VerifyDeadlock, CircleNamesEveryWaiterAndEveryCulprit) {
 
 TEST(VerifyDeadlock, SecondIterationIsNamed) {
   // `done` is raised twice before the first wait needs it and never again: the wait for 2 holds once, as one iteration
-  // raises it by 1 only.
+  // raises it by only 1.
   ProgramBuilder builder("test", "test", 1);
   const SignalId signal = builder.signal("s");
   const QueueId waiter = builder.host_queue("waiter");

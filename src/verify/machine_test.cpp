@@ -46,7 +46,7 @@ TEST(VerifyMachine, BroadcastDestinationsAgreeModulo32) {
   const auto broadcast = [&](std::uint64_t first, std::uint64_t second) {
     return with_command(Broadcast{src, make_region({1}, {first}, {64}), make_region({1}, {second}, {64})});
   };
-  expect_error(test_machine(2), broadcast(0, 1040), "stand 0 and 16 bytes into a unit of 32 bytes");
+  expect_error(test_machine(2), broadcast(0, 1040), "are 0 and 16 bytes into a unit of 32 bytes");
   // 16 and 1040 = 32 * 32 + 16 agree.
   for (const auto& error : errors_on(test_machine(2), broadcast(16, 1040))) EXPECT_NE(error.code, "verify.machine");
 }

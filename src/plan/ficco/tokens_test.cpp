@@ -34,7 +34,7 @@ TEST(Tokens, WrongTablesAreRefusedWithTheirLine) {
   EXPECT_THAT(wrong("99999999999999999999,1\n"), testing::HasSubstr("'99999999999999999999' is not a number"));
   EXPECT_THAT(wrong("# 3 lines\n1,2,3\n1,2\n1,2,3\n"), testing::HasSubstr("t.csv:3: 2 numbers in a table of 3 lines"));
   EXPECT_THAT(wrong("1,2\n"), testing::HasSubstr("t.csv:1: 2 numbers in a table of 1 lines"));
-  EXPECT_THAT(wrong("# nothing\n"), testing::HasSubstr("ficco.tokens: t.csv: no numbers"));
+  EXPECT_THAT(wrong("# nothing\n"), testing::HasSubstr("ficco.tokens: t.csv: the table has no numbers"));
 }
 
 // Ten rows are four, three and three of the senders; cuts at 3/5 and 4/5 of each, rounded down.
