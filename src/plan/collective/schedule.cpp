@@ -203,14 +203,12 @@ EngineId Schedule::engine_towards(RankId rank, RankId peer) {
 }
 
 Lane Schedule::lane_towards(RankId rank, RankId peer) {
-  const RankId by = mover_towards(rank, peer);
+  const RankId by = through_others_ ? mover_towards(rank, peer) : rank;
   return lane(by, engine_towards(by, peer));
 }
 
-/// The rank itself, or, where it has no link to the peer, the GPU that both have one to and that moves the least for
-/// others so far.
 RankId Schedule::mover_towards(RankId rank, RankId peer) {
-  if (!through_others_ || machine_->linked[rank.value][peer.value]) return rank;
+  if (machine_->linked[rank.value][peer.value]) return rank;
   moves_for_others_.resize(request_.ranks);
   std::optional<RankId> best;
   for (const RankId by : ranks()) {
@@ -403,10 +401,11 @@ void Schedule::check_links(RankId rank, const Command& command) {
   for (const Access& access : accesses(command)) {
     const RankId owner = builder_.peek().buffer(access.region.buffer).rank;
     if (owner == rank || machine_->linked[rank.value][owner.value]) continue;
-    refuse("plan.link",
-           fmt::format("GPU {} of {} cannot address the memory of GPU {}", rank.value, machine_->name, owner.value),
-           "cortado bench and plan can take variant pcpy or swap, which go through a third GPU, or a ring; overlap "
-           "needs ranks that are all linked, such as --ranks 2");
+    refuse(
+        "plan.link",
+        fmt::format("GPU {} of {} cannot address the memory of GPU {}", rank.value, machine_->name, owner.value),
+        "pcpy, swap, cores-ll, cores-simple, sends and serial-dma go through a third GPU that has links to both, rings "
+        "need neighbours only; or take ranks that are all linked, such as --ranks 2");
   }
 }
 

@@ -77,8 +77,13 @@ class Schedule {
   Lane lane(RankId rank, EngineId engine);
   /// On the engine that the machine prefers for this peer.
   Lane lane_towards(RankId rank, RankId peer);
-  /// From now on lane_towards gives peers without a link a lane of a GPU that has links to both: it reads from the one
-  /// and writes to the other. The rank ends only when all others have.
+  /// Whether every rank can address every other one.
+  bool all_linked() const { return all_linked_; }
+  /// The rank itself, or, where it has no link to the peer, a GPU that both have one to: it reads from the one and
+  /// writes to the other. Of several the one that was named least often. The rank itself if there is none.
+  RankId mover_towards(RankId rank, RankId peer);
+  /// From now on lane_towards gives peers without a link a lane of their mover. The rank ends only when all others
+  /// have.
   void go_through_others() { through_others_ = true; }
   Lane compute_lane(RankId rank);
 
@@ -128,7 +133,6 @@ class Schedule {
   const std::vector<HostPlace>& hosts() const { return hosts_; }  ///< once it is finished
 
  private:
-  RankId mover_towards(RankId rank, RankId peer);
   friend class Lane;
   struct LaneState {
     RankId rank;
