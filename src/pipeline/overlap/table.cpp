@@ -217,10 +217,10 @@ report::Document overlap_document(const OverlapReport& report) {
   document.about.push_back(fmt::format("alone: GEMM {:.1f} us ({}-bound), collective {:.1f} us: {}",
                                        microseconds(report.gemm_alone), report.memory_bound ? "memory" : "compute",
                                        microseconds(report.comm_alone), report.scenario));
-  const bool by_engines = report.simulated && report.ideal < report.comm_alone && report.gemm_alone <= report.ideal;
+  const bool faster = report.simulated && report.ideal < report.comm_alone && report.gemm_alone <= report.ideal;
   document.about.push_back(
       fmt::format("serial {:.1f} us, ideal {:.1f} us{}: {:.2f} times as fast", microseconds(report.serial),
-                  microseconds(report.ideal), by_engines ? " (DMA engines beat the library's collective)" : "",
+                  microseconds(report.ideal), faster ? " (others beat the library's collective)" : "",
                   report.ideal.value == 0 ? 1 : microseconds(report.serial) / microseconds(report.ideal)));
   Cell::List collectives;
   Bytes bytes;
@@ -243,10 +243,9 @@ report::Document overlap_document(const OverlapReport& report) {
       {"iterations", report.simulated ? Cell() : Cell(report.iterations), "measured, of each program"},
       {"serial_us", microseconds(report.serial), "GEMM and library collective, one after the other"},
       {"ideal_us", microseconds(report.ideal),
-       "the longer of the two alone, each by the fastest that strategies may use; of an all-reduce only the "
-       "reduce-scatter counts so, and the all-gather behind it is added; or the library does all of it behind the "
-       "GEMM, "
-       "where that is faster"},
+       "the longer of the two alone, each in the fastest way that strategies may take; of a collective behind a GEMM, "
+       "whose launches can hide, what links take on paper; of an all-reduce only the reduce-scatter counts so, and the "
+       "all-gather behind it is added; or the library does all of it behind the GEMM, where that is faster"},
       {"gemm_alone_us", microseconds(report.gemm_alone), "GEMM alone"},
       {"comm_alone_us", microseconds(report.comm_alone), "library collective alone"},
       {"class", report.scenario, "G-long, C-long or GC-equal"},
