@@ -1,6 +1,7 @@
 #include "pipeline/overlap/ideal.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -9,6 +10,9 @@
 
 namespace cortado::pipeline {
 namespace {
+
+/// Numbers of compute units that a GEMM is tried on, twice as many as between half of all and all.
+constexpr std::uint32_t kShares = 32;
 
 class Ideal {
  public:
@@ -19,7 +23,11 @@ class Ideal {
   Nanoseconds time() const {
     const Nanoseconds gemm = fastest_gemm();
     const OverlapProblem part = overlapping_part(problem_);
-    const Nanoseconds overlapped = std::max(gemm, fastest(part.collectives, alone_.overlappable, gemm));
+    const bool behind = problem_.relation == Relation::collective_needs_gemm;
+    const Nanoseconds collective = behind && alone_.overlappable > gemm && problem_.tokens.empty()
+                                       ? on_links(part.collectives)
+                                       : fastest(part.collectives, alone_.overlappable, gemm);
+    const Nanoseconds overlapped = std::max(gemm, collective);
     if (part.collective().collective == problem_.collective().collective) return overlapped;
     CollectiveRequest gather = part.collective();
     gather.collective = "all-gather";
@@ -30,48 +38,91 @@ class Ideal {
  private:
   bool independent() const { return problem_.relation == Relation::independent; }
 
-  /// On all compute units, or, for GEMMs that the memory bounds, on all but one of each die.
+  /// On all compute units or on those that collectives leave: fewer share memory, caches and power.
   Nanoseconds fastest_gemm() const {
+    const std::uint32_t all = machine_.compute_units;
     const std::uint32_t dies = machine_.timing->compute->dies;
-    if (!independent() || machine_.compute_units <= dies) return alone_.gemm;
+    if (!independent() || all <= dies) return alone_.gemm;
     Nanoseconds saved{};
     for (const GemmShape& gemm : problem_.gemms) {
-      const auto all = cost_.gemm(gemm, machine_.compute_units);
-      const auto fewer = cost_.gemm(gemm, machine_.compute_units - dies);
-      if (all && fewer) saved = saved + std::max(*all - *fewer, Nanoseconds{});
+      const auto on_all = cost_.gemm(gemm, all);
+      if (!on_all) continue;
+      Nanoseconds least = *on_all;
+      const auto compare = [&](std::uint32_t units) {
+        const auto time = cost_.gemm(gemm, units);
+        if (time) least = std::min(least, *time);
+      };
+      compare(all - dies);
+      const std::uint32_t step = std::max(all / kShares / dies, 1U) * dies;
+      for (std::uint32_t taken = step; taken <= all / 2; taken += step) compare(all - taken);
+      saved = saved + (*on_all - least);
     }
     return alone_.gemm - saved;
   }
 
-  /// One after another, by the library in the given time or on DMA engines; the library's where it takes no longer than
-  /// `enough`.
+  /// One after another, by the library in the given time, on DMA engines or by other kernels; the library's where it
+  /// takes no longer than `enough`.
   Nanoseconds fastest(const std::vector<CollectiveRequest>& requests, Nanoseconds library, Nanoseconds enough) const {
     if (library <= enough || !problem_.tokens.empty()) return library;
     Nanoseconds sum{};
     for (const CollectiveRequest& request : requests) {
-      const auto one = fastest_on_engines(request);
+      const auto one = fastest_way(request);
       if (!one) return library;
       sum = sum + *one;
     }
     return std::min(library, sum);
   }
 
+  std::optional<Nanoseconds> fastest_way(const CollectiveRequest& request) const {
+    std::optional<Nanoseconds> engines = fastest_on_engines(request);
+    if (!independent()) return engines;
+    CollectiveRequest kernels = request;
+    kernels.compute_units = machine_.compute_units;
+    return least_of({.base = kernels, .in_place = request.in_place, .among = {kCoresVariants}}, engines);
+  }
+
   std::optional<Nanoseconds> fastest_on_engines(CollectiveRequest request) const {
-    request.host = HostThreads::per_rank;
-    request.ranks = problem_.ranks;
     request.prelaunch = independent();  // nothing that depends on a GEMM is submitted ahead
     // Whoever writes or reads an all-to-all's rows with a GEMM has its own block in place.
     if (!independent() && request.collective == "all-to-all") request.own_block = false;
     ChoiceRequest choice{.base = request, .among = {kDmaVariants}};
     if (independent()) choice.in_place = request.in_place;
+    return least_of(choice, {});
+  }
+
+  /// Of the candidates and what is known.
+  std::optional<Nanoseconds> least_of(ChoiceRequest choice, std::optional<Nanoseconds> least) const {
+    choice.base.host = HostThreads::per_rank;
+    choice.base.ranks = problem_.ranks;
     const auto candidates = list_candidates(choice);
-    if (!candidates) return {};
-    std::optional<Nanoseconds> least;
+    if (!candidates) return least;
     for (const CollectiveRequest& candidate : *candidates) {
       const auto time = cost_.collective(candidate);
       if (time && (!least || *time < *least)) least = *time;
     }
     return least;
+  }
+
+  /// Launches hide behind the GEMM, and so do sums of what has come: only links bound what is left. Every GPU sends all
+  /// but its own share.
+  Nanoseconds on_links(const std::vector<CollectiveRequest>& requests) const {
+    double bytes = 0;
+    for (const CollectiveRequest& request : requests) bytes += static_cast<double>(request.bytes.value);
+    bytes *= static_cast<double>(problem_.ranks - 1) / problem_.ranks;
+    const LinkTiming& link = machine_.timing->link;
+    std::uint32_t fewest = 1;  // links of a GPU
+    if (link.shape == LinkShape::mesh) {
+      fewest = std::numeric_limits<std::uint32_t>::max();
+      for (std::uint32_t from = 0; from < problem_.ranks; ++from) fewest = std::min(fewest, links_of(from));
+    }
+    const double rate = std::max(link.rate, link.peak).bytes_per_second() * fewest;
+    return Nanoseconds{static_cast<std::int64_t>(bytes / rate * 1e9)};
+  }
+
+  std::uint32_t links_of(std::uint32_t from) const {
+    std::uint32_t links = 0;
+    for (std::uint32_t to = 0; to < problem_.ranks; ++to) links += machine_.link_count(RankId{from}, RankId{to});
+    return links;
   }
 
   const OverlapProblem& problem_;

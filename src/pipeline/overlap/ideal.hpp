@@ -1,5 +1,5 @@
 // The bound that strategies are measured by: the longer of the GEMM and the collective, each alone in the fastest way
-// that a strategy may do it.
+// that a strategy may do it; of a collective behind a GEMM, whose launches can hide, what links take for its bytes.
 #pragma once
 
 #include "cortado/machine.hpp"

@@ -221,10 +221,10 @@ report::Document overlap_document(const OverlapReport& report) {
   document.about.push_back(fmt::format("alone: GEMM {:.1f} us ({}-bound), collective {:.1f} us ({})",
                                        microseconds(report.gemm_alone), report.memory_bound ? "memory" : "compute",
                                        microseconds(report.comm_alone), report.scenario));
-  const bool by_engines = report.simulated && report.ideal < report.comm_alone && report.gemm_alone <= report.ideal;
+  const bool faster = report.simulated && report.ideal < report.comm_alone && report.gemm_alone <= report.ideal;
   document.about.push_back(
       fmt::format("serial {:.1f} us, ideal {:.1f} us{}: ideal speed-up {:.2f}x", microseconds(report.serial),
-                  microseconds(report.ideal), by_engines ? " (DMA engines beat the library's collective)" : "",
+                  microseconds(report.ideal), faster ? " (the library's collective is not the fastest)" : "",
                   report.ideal.value == 0 ? 1 : microseconds(report.serial) / microseconds(report.ideal)));
   Cell::List collectives;
   Bytes bytes;
@@ -248,7 +248,8 @@ report::Document overlap_document(const OverlapReport& report) {
       {"iterations", report.simulated ? Cell() : Cell(report.iterations), "measured iterations of each program"},
       {"serial_us", microseconds(report.serial), "GEMM and library collective, one after the other"},
       {"ideal_us", microseconds(report.ideal),
-       "the longer of the two alone, each as fast as any strategy may run it; for an all-reduce this only covers the "
+       "the longer of the two alone, each as fast as any strategy may run it; for a collective after a GEMM, whose "
+       "launches can be hidden, the theoretical time on the links; for an all-reduce this only covers the "
        "reduce-scatter, and the following all-gather is added; or the library does all of it after the GEMM, if that "
        "is faster"},
       {"gemm_alone_us", microseconds(report.gemm_alone), "GEMM alone"},

@@ -24,7 +24,8 @@ std::vector<Delivery> without_empty(const std::vector<Delivery>& blocks) {
 
 CoreKernels::CoreKernels(Schedule& schedule, CoreProtocol protocol, OwnPart own, Calls calls)
     : schedule_(schedule), protocol_(protocol) {
-  schedule.omit_exit_barrier();
+  if (schedule.all_linked()) schedule.omit_exit_barrier();
+  route();
   const std::uint32_t units = schedule.compute_units();
   const std::uint32_t peers = schedule.rank_count() - 1;
   const std::uint32_t sharing = own == OwnPart::beside ? peers + 1 : peers;
@@ -32,11 +33,38 @@ CoreKernels::CoreKernels(Schedule& schedule, CoreProtocol protocol, OwnPart own,
     auto& of_rank = parts_.emplace_back();
     for (const RankId peer : schedule.peers_ascending(rank)) {
       const auto index = static_cast<std::uint32_t>(of_rank.size());
-      of_rank.push_back(add_parts(rank, peer, share(units, sharing, index), calls));
+      of_rank.push_back(add_parts(rank, peer, units_for(rank, peer, index, sharing), calls));
     }
     own_.push_back(schedule.kernel_part(rank, "own", own == OwnPart::beside ? share(units, sharing, peers) : units));
     schedule.set_local_lane(rank, own_.back());
   }
+}
+
+void CoreKernels::route() {
+  const std::uint32_t ranks = schedule_.rank_count();
+  movers_.resize(ranks, std::vector<RankId>(ranks));
+  blocks_.resize(ranks, std::vector<std::uint32_t>(ranks));
+  for (const RankId from : schedule_.ranks()) {
+    for (const RankId to : schedule_.peers_after(from)) {
+      const RankId by = schedule_.mover_towards(from, to);
+      movers_[from.value][to.value] = by;
+      ++blocks_[by.value][to.value];
+    }
+  }
+}
+
+/// Equal shares among linked GPUs. Elsewhere by what a part stores; one that only receives has a unit.
+std::uint32_t CoreKernels::units_for(RankId rank, RankId peer, std::uint32_t index, std::uint32_t sharing) const {
+  const std::uint32_t units = schedule_.compute_units();
+  if (schedule_.all_linked()) return share(units, sharing, index);
+  const std::vector<std::uint32_t>& blocks = blocks_[rank.value];
+  std::uint32_t all = sharing - static_cast<std::uint32_t>(blocks.size() - 1);  // the own part, if it works beside
+  std::uint32_t receiving = 0;
+  for (const RankId other : schedule_.peers_ascending(rank)) {
+    all += blocks[other.value];
+    receiving += blocks[other.value] == 0 ? 1U : 0U;
+  }
+  return std::max(1U, (units - std::min(units, receiving)) * blocks[peer.value] / std::max(1U, all));
 }
 
 CoreKernels::PeerParts CoreKernels::add_parts(RankId rank, RankId peer, std::uint32_t units, Calls calls) {
@@ -133,14 +161,14 @@ void CoreKernels::reduce(const Reduction& reduction) {
 }
 
 Lane& CoreKernels::sender_of(const Delivery& block) {
-  Lane& sender = parts(block.from, block.to).send;
+  Lane& sender = parts(mover_of(block), block.to).send;
   if (block.after) sender.wait(*block.after);
   return sender;
 }
 
 std::vector<SignalId> CoreKernels::raise_ready(const std::vector<Delivery>& blocks) {
   std::vector<SignalId> ready;
-  for (const Delivery& block : blocks) ready.push_back(receiver_of(block).raise(block.from));
+  for (const Delivery& block : blocks) ready.push_back(receiver_of(block).raise(mover_of(block)));
   return ready;
 }
 

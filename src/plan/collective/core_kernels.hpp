@@ -15,6 +15,9 @@
 // before an iteration prevents a sender from filling a slot that is still being unpacked; it is not part of the
 // reported time. No barrier is needed at the end: the parts of a rank end only when everything that the rank receives
 // has arrived.
+//
+// If two GPUs have no link, a third one with links to both reads the block from one and stores it to the other, in its
+// part for the latter. Then a barrier is needed: a rank that has received everything may still be read from.
 #pragma once
 
 #include <optional>
@@ -82,6 +85,9 @@ class CoreKernels {
     Lane receive;
   };
 
+  void route();
+  std::uint32_t units_for(RankId rank, RankId peer, std::uint32_t index, std::uint32_t sharing) const;
+  RankId mover_of(const Delivery& block) const { return movers_[block.from.value][block.to.value]; }
   PeerParts add_parts(RankId rank, RankId peer, std::uint32_t units, Calls calls);
   PeerParts& parts(RankId rank, RankId peer);
   Lane& receiver_of(const Delivery& block) { return parts(block.to, block.from).receive; }
@@ -90,7 +96,9 @@ class CoreKernels {
 
   Schedule& schedule_;
   CoreProtocol protocol_;
-  std::vector<std::vector<PeerParts>> parts_;  // [rank][peers in ascending order]
+  std::vector<std::vector<RankId>> movers_;         // [from][to]
+  std::vector<std::vector<std::uint32_t>> blocks_;  // [rank][to]: that the rank stores there, for itself and others
+  std::vector<std::vector<PeerParts>> parts_;       // [rank][peers in ascending order]
   std::vector<Lane> own_;
 };
 

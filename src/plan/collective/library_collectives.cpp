@@ -125,7 +125,8 @@ Result<Program> plan_all_reduce_multicast(Schedule& schedule) {
 }
 
 /// An all-to-all of sends and receives, with one part of the kernel per peer. The last bytes of a send, as many as its
-/// units process at a time, go through staging memory and are unpacked by the receiver.
+/// units process at a time, go through staging memory and are unpacked by the receiver. Between GPUs without a
+/// link, the part is on a third GPU, as in NCCL's indirect sends, and the receiver has a part that unpacks.
 class Sends {
  public:
   Sends(Schedule& schedule, Protocol protocol)
@@ -133,7 +134,7 @@ class Sends {
         protocol_(protocol),
         most_(std::max(1U, schedule.compute_units() / (schedule.rank_count() - 1))),
         per_unit_(std::max<std::uint64_t>(schedule.machine().timing->library->sends.unit_bytes.value, 1)) {
-    schedule.omit_exit_barrier();
+    if (schedule.all_linked()) schedule.omit_exit_barrier();  // else a rank that has all may still be read from
   }
 
   std::uint32_t units() const { return most_ * (schedule_.rank_count() - 1); }
@@ -143,11 +144,12 @@ class Sends {
     const bool by_words = protocol_ == Protocol::ll;
     const std::uint64_t wanted = by_words ? 1 : (bytes.value + per_unit_ - 1) / per_unit_;
     const auto units = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, 1, most_));
-    Lane& lane =
-        lanes_
-            .emplace(Pair{rank, peer}, schedule_.library_part(rank, fmt::format("{}", peer.value), units, protocol_, 2))
-            .first->second;
+    const RankId by = schedule_.mover_towards(rank, peer);
+    Lane own = schedule_.library_part(rank, fmt::format("{}", peer.value), units, protocol_, 2);
+    lanes_.emplace(Pair{rank, peer}, own);
     if (bytes.value == 0) return;
+    Lane lane =
+        by == rank ? own : schedule_.library_part(by, fmt::format("{}to{}", rank.value, peer.value), units, protocol_);
     const Bytes last{by_words ? 0 : std::min(bytes.value, units * per_unit_)};
     const Bytes straight = bytes - last;
     if (straight.value > 0) lane.copy(slice(src, {}, straight), slice(dst, {}, straight));

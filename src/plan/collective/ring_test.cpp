@@ -200,6 +200,52 @@ TEST(PartialMesh, CopiesGoThroughAThirdGpu) {
   }
 }
 
+/// Bytes that queues of one GPU copy between two others.
+std::uint64_t bytes_through_others(const Program& program) {
+  std::uint64_t bytes = 0;
+  for (const auto& [queue, copy] : commands_on<Copy>(program, QueueKind::compute)) {
+    if (program.buffer(copy.src.buffer).rank == *queue->rank) continue;
+    EXPECT_NE(program.buffer(copy.dst.buffer).rank, *queue->rank);
+    bytes += copy.src.bytes().value;
+  }
+  return bytes;
+}
+
+// 8 x 4 of the 56 pairs have no link. ll stores every byte twice.
+TEST(PartialMesh, KernelsGoThroughAThirdGpu) {
+  const Machine machine = machine_for_test("mi250x-8");
+  for (const auto& [collective, times] : {std::pair(Collective("all-gather"), 1U),
+                                          {Collective("all-to-all"), 1U},
+                                          {Collective("reduce-scatter"), 1U},
+                                          {Collective("all-reduce"), 2U}}) {
+    for (const auto& [variant, stores] : {std::pair("cores-ll", 2U), {"cores-simple", 1U}}) {
+      const Program program = plan_for_test(around(collective, variant, 8), machine);
+      EXPECT_EQ(bytes_through_others(program), 32 * kChunk * times * stores) << collective.name() << variant;
+      for (std::uint32_t rank = 0; rank < 8; ++rank) {
+        std::uint32_t units = 0;
+        for (const Queue& queue : program.queues) {
+          const bool sends =
+              queue.kind == QueueKind::compute && queue.rank == RankId{rank} && !queue.name.ends_with("own");
+          if (sends) units += *queue.compute_units;
+        }
+        EXPECT_LE(units, machine.timing->cores.collective_units * (collective == "all-to-all" ? 2 : 1));
+      }
+    }
+  }
+}
+
+TEST(PartialMesh, SendsOfTheLibraryGoThroughAThirdGpu) {
+  Machine machine = machine_for_test("mi250x-8");
+  EXPECT_EQ(refusal(around("all-to-all", "library", 8), machine).code, "plan.library");
+  machine.timing->library = machine_for_test("mi300x-8").timing->library;
+  for (const char* variant : {"sends-ll", "sends-simple"}) {
+    const Program program = plan_for_test(around("all-to-all", variant, 8), machine);
+    EXPECT_EQ(bytes_through_others(program), 32 * kChunk) << variant;
+  }
+  // Of five ranks, 1 and 4 have no neighbour in common.
+  EXPECT_EQ(refusal(around("all-to-all", "cores-ll", 5), machine).code, "plan.link");
+}
+
 TEST(Ring, AddingNeedsMemoryThatAddsAndGrowsInPlace) {
   EXPECT_EQ(refusal(around("reduce-scatter", "add-ring", 8), machine_for_test("mi300x-8")).code, "plan.feature");
   CollectiveRequest request = around("all-reduce", "add-ring", 8);

@@ -203,14 +203,12 @@ EngineId Schedule::engine_towards(RankId rank, RankId peer) {
 }
 
 Lane Schedule::lane_towards(RankId rank, RankId peer) {
-  const RankId by = mover_towards(rank, peer);
+  const RankId by = through_others_ ? mover_towards(rank, peer) : rank;
   return lane(by, engine_towards(by, peer));
 }
 
-/// The rank itself or, if it has no link to the peer, the GPU that has links to both and moves the least for others so
-/// far.
 RankId Schedule::mover_towards(RankId rank, RankId peer) {
-  if (!through_others_ || machine_->linked[rank.value][peer.value]) return rank;
+  if (machine_->linked[rank.value][peer.value]) return rank;
   moves_for_others_.resize(request_.ranks);
   std::optional<RankId> best;
   for (const RankId by : ranks()) {
@@ -405,8 +403,8 @@ void Schedule::check_links(RankId rank, const Command& command) {
     if (owner == rank || machine_->linked[rank.value][owner.value]) continue;
     refuse("plan.link",
            fmt::format("GPU {} of {} cannot address the memory of GPU {}", rank.value, machine_->name, owner.value),
-           "for cortado bench and plan, use variant pcpy or swap, which go through a third GPU, or a ring; overlap "
-           "needs ranks that are all linked, such as --ranks 2");
+           "pcpy, swap, cores-ll, cores-simple, sends and serial-dma go through a third GPU with links to both; rings "
+           "only need neighbours; or use ranks that are all linked, such as --ranks 2");
   }
 }
 

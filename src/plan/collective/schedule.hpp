@@ -77,8 +77,13 @@ class Schedule {
   Lane lane(RankId rank, EngineId engine);
   /// On the engine that the machine prefers for this peer.
   Lane lane_towards(RankId rank, RankId peer);
-  /// From now on, lane_towards gives a pair without a link a lane on a GPU that has links to both: it reads from one
-  /// and writes to the other. The rank ends only when all others have.
+  /// Whether every rank can address every other one.
+  bool all_linked() const { return all_linked_; }
+  /// The rank itself or, if it has no link to the peer, a GPU with links to both, which reads from one and writes to
+  /// the other: of several, the one that was returned least often. The rank itself if there is none.
+  RankId mover_towards(RankId rank, RankId peer);
+  /// From now on, lane_towards gives a pair without a link a lane on its mover. The rank ends only when all others
+  /// have.
   void go_through_others() { through_others_ = true; }
   Lane compute_lane(RankId rank);
 
@@ -130,7 +135,6 @@ class Schedule {
   const std::vector<HostPlace>& hosts() const { return hosts_; }  ///< once it is finished
 
  private:
-  RankId mover_towards(RankId rank, RankId peer);
   friend class Lane;
   struct LaneState {
     RankId rank;

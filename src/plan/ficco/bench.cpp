@@ -23,7 +23,11 @@ Bench::Bench(const DependentRequest& request, const FiccoSchedule& way, const Ma
                 machine),
       memory_(request.ranks),
       staging_(request.ranks) {
-  schedule_.omit_exit_barrier();
+  if (way.grain == Grain::whole && !schedule_.all_linked()) {
+    schedule_.go_through_others();
+  } else {
+    schedule_.omit_exit_barrier();
+  }
   if (only) schedule_.stand_for_all(RankId{*only});
   for (std::uint32_t rank = 0; rank < request.ranks; ++rank) kernels_.push_back(schedule_.compute_lane(RankId{rank}));
 }

@@ -156,7 +156,8 @@ TEST_F(FiccoRefusals, WhatDoesNotFitTheMemory) {
 TEST_F(FiccoRefusals, MachinesWithoutLinksOrProducts) {
   Machine apart = machine_;
   apart.linked[0][1] = false;
-  EXPECT_EQ(refused({.gemm = {256, 64, 128}}, schedule_for_test("serial-dma"), apart).code, "plan.link");
+  EXPECT_EQ(refused({.gemm = {256, 64, 128}}, schedule_for_test("hetero-fused-1d"), apart).code, "plan.link");
+  EXPECT_TRUE(plan_ficco({.gemm = {256, 64, 128}}, schedule_for_test("serial-dma"), apart));  // through a third GPU
   Machine untimed = machine_;
   untimed.timing.reset();
   EXPECT_EQ(refused({.gemm = {256, 64, 128}}, schedule_for_test("serial-dma"), untimed).code, "gemm.compute");

@@ -24,7 +24,7 @@ Status reduces(const OverlapProblem& problem, const Machine& machine) {
 std::vector<Strategy> ideal_strategies() {
   return {{.name = "ideal",
            .family = "ideal",
-           .summary = "bound: the longer of GEMM and collective, each alone, with library or DMA, whichever is faster",
+           .summary = "bound: the longer of GEMM and collective, each alone and as fast as possible",
            .wins = "it has no program",
            .loses = "it has no program",
            .applies = [](const OverlapProblem&, const Machine&) -> Status { return {}; }},
