@@ -188,7 +188,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{HEAD "[fixed]\na = 1\n[axes]\na = [1]\n", "sweep.spec", "defined twice"},
         Refused{HEAD "[[zip]]\na = [1, 2]\nb = [1]\n", "sweep.spec", "a has 2 values and b has 1"},
         Refused{HEAD "[fixed]\na = 1\n[axes]\ntexd = [1]\n", "sweep.name", "did you mean text?"},
-        Refused{HEAD "[fixed]\na = \"{m}\"\n[axes]\nb = [1]\n", "sweep.name", "{m} is no axis"},
+        Refused{HEAD "[fixed]\na = \"{m}\"\n[axes]\nb = [1]\n", "sweep.name", "{m} is not an axis"},
         Refused{HEAD "[axes]\na = [1, \"x\"]\n", "fake.number", "test.toml:3"},
         Refused{HEAD "[axes]\na = [1]\nmachine = [\"mi300x-9\"]\n", "machine.unknown", "did you mean"},
         Refused{HEAD "[axes]\na = [1]\n\"links.rate_GBs\" = [1]\n", "sweep.field", "did you mean links.rate_GBps?"},

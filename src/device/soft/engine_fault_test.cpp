@@ -239,8 +239,8 @@ TEST(EngineFault, DoorbellsThatMakeNoSenseAreOverruns) {
     std::uint64_t first, second;
     const char* message;
   };
-  for (const Case& c :
-       {Case{32, 2, "whole number of dwords"}, Case{32, 28, "behind"}, Case{32, 32 + 1024 + 4, "ahead"}}) {
+  for (const Case& c : {Case{32, 2, "whole number of dwords"}, Case{32, 28, "before the previous one"},
+                        Case{32, 32 + 1024 + 4, "ahead"}}) {
     const auto node = open_test_node({0, {}, {}});
     TestBuffer words(*node, 64);
     TestQueue queue(*node, RankId{0}, EngineId{1}, 1024);

@@ -231,7 +231,7 @@ TEST(VirtualKfdQueue, AddressesThatPacketsCannotNameStopTheQueue) {
   const auto memory = process.allocate_mapped(4096);
   const sdma::Packet packets[] = {sdma::CopyBroadcast{64, memory.va, memory.va + 128, memory.va + 200},
                                   sdma::Timestamp{sdma::TimestampOp::get_global, memory.va + 8}};
-  const char* const messages[] = {"do not agree modulo 32", "is not 32-byte aligned"};
+  const char* const messages[] = {"are not equal modulo 32", "is not 32-byte aligned"};
   for (std::size_t i = 0; i < 2; ++i) {
     auto queue = process.make_queue(0, 2);
     TestProcess::submit(queue, {sdma::Nop{}, packets[i]});

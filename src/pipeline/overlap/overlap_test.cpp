@@ -125,7 +125,7 @@ TEST(Overlap, RowsFollowFromTheTimes) {
   EXPECT_TRUE(report->rows[2].bound);
   EXPECT_EQ(report->choice, "conccl");
   ASSERT_TRUE(report->chosen);
-  EXPECT_EQ(report->reason, "the GEMM is the bottleneck; 50 % of the ideal gain is reached; serial takes 33 % longer");
+  EXPECT_EQ(report->reason, "it achieves 50 % of the ideal gain; the GEMM is the bottleneck; serial takes 33 % longer");
 }
 
 TEST(Overlap, TheObjectiveDecides) {

@@ -36,7 +36,7 @@ TEST(Features, WrongOnesAreRefused) {
   };
   EXPECT_EQ(refusal(today, "trackr", t3).code, "what-if.feature");
   EXPECT_THAT(refusal(today, "trackr", t3).hint, HasSubstr("did you mean tracker?"));
-  EXPECT_THAT(refusal(t3, "tracker", t3).message, HasSubstr("has tracker already"));
+  EXPECT_THAT(refusal(t3, "tracker", t3).message, HasSubstr("already has tracker"));
   EXPECT_FALSE(with_features(today, {"tracker", "tracker"}, t3));
   EXPECT_THAT(refusal(today, "nmc", machine_of("h100-8")).message, HasSubstr("has no nmc"));
 }
