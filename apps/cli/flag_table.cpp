@@ -273,7 +273,7 @@ constexpr Flag kFlags[] = {
     {"plan run overlap power", "--exchange", "NAME", "auto|pcpy|bcst|b2b", "auto", "overlap dependent ficco",
      "How DMA engines carry a step: auto, pcpy, bcst or b2b"},
     {"plan run overlap power", "--on-cores", "", "", "", "overlap dependent ficco",
-     "Compute units move the bytes, not DMA engines"},
+     "Compute units move the bytes, not DMA engines (auto tries that for serial-dma and tiles only)"},
     {"plan run overlap power", "--pieces", "N", "number64 1", "", "overlap dependent t3",
      "Pieces of a chunk, each of which travels when it is complete (default: a row of tiles each)"},
     {"plan run overlap power", "--algorithm", "NAME", "@algorithms", "auto", "overlap dependent t3",

@@ -188,6 +188,7 @@ std::vector<FiccoSchedule> schedule_candidates(const DependentRequest& request, 
       }
     }
   }
+  candidates.push_back({.grain = Grain::whole, .means = CollectiveMeans::cores, .exchange = ExchangeVariant::pcpy});
   return candidates;
 }
 
