@@ -150,10 +150,11 @@ TEST(Store, ForeignFilesAreRefusedAndStay) {
 /// has what they held.
 void leave_half_written(const Folder& folder, const std::string& name) {
   auto database = Database::open(folder / "live.db", Database::Access::create).value();
-  ASSERT_TRUE(database.run("PRAGMA journal_mode = DELETE; CREATE TABLE t(x); INSERT INTO t VALUES (1);"
-                           "PRAGMA cache_size = 1; BEGIN; UPDATE t SET x = 2;"
-                           "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) "
-                           "INSERT INTO t SELECT zeroblob(4000) FROM n"));
+  ASSERT_TRUE(
+      database.run("PRAGMA journal_mode = DELETE; CREATE TABLE t(x); INSERT INTO t VALUES (1);"
+                   "PRAGMA cache_size = 1; BEGIN; UPDATE t SET x = 2;"
+                   "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) "
+                   "INSERT INTO t SELECT zeroblob(4000) FROM n"));
   std::filesystem::copy_file(folder / "live.db", folder / name);
   std::filesystem::copy_file(folder / "live.db-journal", folder / (name + "-journal"));
 }

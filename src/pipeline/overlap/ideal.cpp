@@ -115,7 +115,7 @@ class Ideal {
       fewest = std::numeric_limits<std::uint32_t>::max();
       for (std::uint32_t from = 0; from < problem_.ranks; ++from) fewest = std::min(fewest, links_of(from));
     }
-    const double rate = std::max(link.rate, link.peak).bytes_per_second() * fewest;
+    const double rate = link.rate.bytes_per_second() * fewest;
     return Nanoseconds{static_cast<std::int64_t>(bytes / rate * 1e9)};
   }
 

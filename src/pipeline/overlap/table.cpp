@@ -244,7 +244,7 @@ report::Document overlap_document(const OverlapReport& report) {
       {"serial_us", microseconds(report.serial), "GEMM and library collective, one after the other"},
       {"ideal_us", microseconds(report.ideal),
        "the longer of the two alone, each in the fastest way that strategies may take; of a collective behind a GEMM, "
-       "whose launches can hide, what links take on paper; of an all-reduce only the reduce-scatter counts so, and the "
+       "whose launches can hide, what links take; of an all-reduce only the reduce-scatter counts so, and the "
        "all-gather behind it is added; or the library does all of it behind the GEMM, where that is faster"},
       {"gemm_alone_us", microseconds(report.gemm_alone), "GEMM alone"},
       {"comm_alone_us", microseconds(report.comm_alone), "library collective alone"},

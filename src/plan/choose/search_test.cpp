@@ -67,7 +67,7 @@ std::vector<std::uint32_t> chunk_counts(std::uint32_t ranks) {
 }
 
 // serial, shard-p2p and eight schedules with 2, 4, 8, 16 and 32 chunks; tiles by engines and by compute units, behind a
-// GEMM also by stores
+// GEMM also by stores; serial by kernels that copy
 TEST(ScheduleCandidates, AreAllSchedulesWithAllNumbersOfChunks) {
   const auto candidates = schedule_candidates(request(), machine());
   EXPECT_EQ(candidates.size(), 2U + 8 * 5 + 3 * 2 + 1);
