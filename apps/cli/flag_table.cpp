@@ -283,7 +283,7 @@ constexpr Flag kFlags[] = {
     {"plan run overlap power", "--exchange", "NAME", "auto|pcpy|bcst|b2b", "auto", "overlap dependent ficco",
      "How DMA engines carry out a step: auto, pcpy, bcst or b2b"},
     {"plan run overlap power", "--on-cores", "", "", "", "overlap dependent ficco",
-     "Copy with compute units instead of DMA engines"},
+     "Copy with compute units instead of DMA engines (auto only tries this for serial-dma and tiles)"},
     {"plan run overlap power", "--pieces", "N", "number64 1", "", "overlap dependent t3",
      "Pieces per chunk; each is sent as soon as it is complete (default: one per row of tiles)"},
     {"plan run overlap power", "--algorithm", "NAME", "@algorithms", "auto", "overlap dependent t3",

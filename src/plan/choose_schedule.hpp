@@ -34,7 +34,8 @@ enum class ScheduleFamily {
 /// serial first, shard-p2p, then all schedules of list_schedules() with every number of chunks that is searched: a
 /// quarter, half, once, twice and four times the ranks, at least two; then tiles and, behind a GEMM, waves with
 /// tile_chunks. Tiles copy with DMA engines or with compute units or, behind a GEMM, store to peers; all others move
-/// bytes with DMA engines. Whether they can be planned is not known yet.
+/// bytes with DMA engines. Last, serial by kernels that copy, which a search looks at for short GEMMs only. Whether
+/// they can be planned is not known yet.
 std::vector<FiccoSchedule> schedule_candidates(const DependentRequest& request, const Machine& machine,
                                                ScheduleFamily family = ScheduleFamily::all);
 

@@ -109,8 +109,8 @@ struct FiccoSchedule {
 /// "serial-dma", "shard-p2p", "hetero-fused-1d", ...
 std::string name_of(const FiccoSchedule& schedule);
 
-/// The name with its number of chunks and, of tiles, its means, as find_schedule takes it: "hetero-fused-1d/16",
-/// "tiles/2-cores".
+/// The name with its number of chunks and its means, as find_schedule takes it: "hetero-fused-1d/16", "tiles/2-cores",
+/// "serial-dma/cores".
 std::string full_name(const FiccoSchedule& schedule);
 
 /// What stands behind a number of chunks: nothing (dma), "-cores" or "-stores".

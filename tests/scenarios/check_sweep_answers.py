@@ -74,7 +74,7 @@ def check(cortado, folder, command, argument, flags, axis):
     connection.row_factory = sqlite3.Row
     compared = 0
     points = [row[0] for row in connection.execute("SELECT point FROM points ORDER BY point")]
-    for point, more in zip(points, ({}, {name: value}), strict=True):
+    for point, more in zip(points, ({}, {name: value})):
         expected = answer_of_command(cortado, command, argument, {**flags, **more})
         found = [dict(row) for row in connection.execute('SELECT * FROM "rows" WHERE point = ? ORDER BY row', (point,))]
         if len(found) != len(expected):

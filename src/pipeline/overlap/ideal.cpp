@@ -1,17 +1,19 @@
 #include "pipeline/overlap/ideal.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <vector>
 
+#include "gemm/gemm.hpp"
 #include "plan/choose.hpp"
 #include "plan/overlap.hpp"
 
 namespace cortado::pipeline {
 namespace {
 
-/// Numbers of compute units that a GEMM is tried on, twice as many as between half of all and all.
+/// A GEMM is tried without so many parts of the compute units: one, two, ..., up to half of them.
 constexpr std::uint32_t kShares = 32;
 
 class Ideal {
@@ -45,17 +47,15 @@ class Ideal {
     if (!independent() || all <= dies) return alone_.gemm;
     Nanoseconds saved{};
     for (const GemmShape& gemm : problem_.gemms) {
-      const auto on_all = cost_.gemm(gemm, all);
-      if (!on_all) continue;
-      Nanoseconds least = *on_all;
-      const auto compare = [&](std::uint32_t units) {
-        const auto time = cost_.gemm(gemm, units);
-        if (time) least = std::min(least, *time);
+      const Tiling tiling = choose_tiling(gemm, machine_, all);  // libraries see no masks
+      const auto time = [&](std::uint32_t units) {
+        return Nanoseconds{std::llround(estimate_gemm(gemm, tiling, machine_, units).seconds * 1e9)};
       };
-      compare(all - dies);
+      const Nanoseconds on_all = time(all);
+      Nanoseconds least = std::min(on_all, time(all - dies));
       const std::uint32_t step = std::max(all / kShares / dies, 1U) * dies;
-      for (std::uint32_t taken = step; taken <= all / 2; taken += step) compare(all - taken);
-      saved = saved + (*on_all - least);
+      for (std::uint32_t taken = step; taken <= all / 2; taken += step) least = std::min(least, time(all - taken));
+      saved = saved + (on_all - least);
     }
     return alone_.gemm - saved;
   }
@@ -115,7 +115,7 @@ class Ideal {
       fewest = std::numeric_limits<std::uint32_t>::max();
       for (std::uint32_t from = 0; from < problem_.ranks; ++from) fewest = std::min(fewest, links_of(from));
     }
-    const double rate = std::max(link.rate, link.peak).bytes_per_second() * fewest;
+    const double rate = link.rate.bytes_per_second() * fewest;
     return Nanoseconds{static_cast<std::int64_t>(bytes / rate * 1e9)};
   }
 

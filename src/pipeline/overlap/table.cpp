@@ -249,7 +249,7 @@ report::Document overlap_document(const OverlapReport& report) {
       {"serial_us", microseconds(report.serial), "GEMM and library collective, one after the other"},
       {"ideal_us", microseconds(report.ideal),
        "the longer of the two alone, each as fast as any strategy may run it; for a collective after a GEMM, whose "
-       "launches can be hidden, the theoretical time on the links; for an all-reduce this only covers the "
+       "launches can be hidden, the time on the links; for an all-reduce this only covers the "
        "reduce-scatter, and the following all-gather is added; or the library does all of it after the GEMM, if that "
        "is faster"},
       {"gemm_alone_us", microseconds(report.gemm_alone), "GEMM alone"},

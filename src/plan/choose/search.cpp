@@ -128,7 +128,9 @@ class Search {
   }
 
   Diagnostic reason_of_serial() const {
-    const auto serial = [](const RefusedSchedule& refused) { return refused.schedule.grain == Grain::whole; };
+    const auto serial = [](const RefusedSchedule& refused) {
+      return refused.schedule.grain == Grain::whole && refused.schedule.means == CollectiveMeans::dma;
+    };
     const auto found = std::find_if(choice_.refused.begin(), choice_.refused.end(), serial);
     return (found == choice_.refused.end() ? choice_.refused.front() : *found).reason;
   }
@@ -188,6 +190,7 @@ std::vector<FiccoSchedule> schedule_candidates(const DependentRequest& request, 
       }
     }
   }
+  candidates.push_back({.grain = Grain::whole, .means = CollectiveMeans::cores, .exchange = ExchangeVariant::pcpy});
   return candidates;
 }
 

@@ -56,7 +56,6 @@ Result<FiccoPlan> plan_ficco(const DependentRequest& request, const FiccoSchedul
 Result<std::vector<RankProgram>> plan_ficco_ranks(const DependentRequest& request, const FiccoSchedule& schedule,
                                                   const Machine& machine) {
   CORTADO_ASSIGN_OR_RETURN(plan::CheckedDependence checked, plan::check_dependent(request, schedule, machine));
-  if (!has_tiles(schedule.grain)) checked.schedule.means = CollectiveMeans::dma;
   checked.schedule.exchange = ExchangeVariant::pcpy;
   const plan::Exchange exchange(checked.request);
   const bool alike = plan::are_alike(exchange);

@@ -28,14 +28,16 @@ constexpr std::pair<std::string_view, CollectiveMeans> kMeansSuffixes[] = {{"-co
 constexpr std::array kExchangeNames{"auto", "pcpy", "bcst", "b2b"};  // in the order of ExchangeVariant
 
 Result<FiccoSchedule> with_chunks(FiccoSchedule schedule, std::string_view chunks) {
-  if (has_tiles(schedule.grain)) schedule.means = take_means(chunks).value_or(schedule.means);
+  schedule.means = take_means(chunks).value_or(schedule.means);
+  const bool is_cut = schedule.grain != Grain::whole && schedule.grain != Grain::shards;
+  if (chunks.empty() && !is_cut) return schedule;
   const char* const end = chunks.data() + chunks.size();
   const auto [read_to, error] = std::from_chars(chunks.data(), end, schedule.chunks);
   if (error != std::errc() || read_to != end || schedule.chunks == 0) {
     return fail("ficco.schedule", fmt::format("'{}' is not a number of chunks", chunks),
                 "put 1 or more after the name: hetero-fused-1d/16");
   }
-  if (schedule.grain == Grain::whole || schedule.grain == Grain::shards) {
+  if (!is_cut) {
     return fail("ficco.schedule", fmt::format("{} is not split into chunks", name_of(schedule)),
                 fmt::format("drop /{}", chunks));
   }
@@ -62,9 +64,10 @@ std::string name_of(const FiccoSchedule& schedule) {
 }
 
 std::string full_name(const FiccoSchedule& schedule) {
-  std::string name = name_of(schedule);
-  if (schedule.chunks == 0) return name;
-  return fmt::format("{}/{}{}", name, schedule.chunks, has_tiles(schedule.grain) ? suffix_of(schedule.means) : "");
+  const std::string name = name_of(schedule);
+  const std::string_view means = suffix_of(schedule.means);
+  if (schedule.chunks > 0) return fmt::format("{}/{}{}", name, schedule.chunks, means);
+  return means.empty() ? name : fmt::format("{}/{}", name, means.substr(1));
 }
 
 std::string_view suffix_of(CollectiveMeans means) {

@@ -91,9 +91,8 @@ Result<PlannedOverlap> plan_schedule(const FiccoSchedule& schedule, const Overla
   if (schedule.grain == Grain::waves) {
     named.chunks = std::min(schedule.chunks, waves_of(planned.program, question.machine));
   }
-  const std::string name =
-      has_tiles(schedule.grain) ? name_of_tiles(named, question.problem) : cortado::name_of(schedule);
-  planned.name = schedule.grain == Grain::chunks ? fmt::format("{}/{}", name, plan.steps) : name;
+  named.chunks = schedule.grain == Grain::chunks ? plan.steps : named.chunks;
+  planned.name = has_tiles(schedule.grain) ? name_of_tiles(named, question.problem) : full_name(named);
   const char* const moves = on_cores                                    ? "CUs move the bytes"
                             : schedule.means == CollectiveMeans::stores ? "the GEMM stores to peers"
                                                                         : "DMA engines move the bytes";

@@ -25,9 +25,7 @@ Result<PlannedOverlap> plan_serial_dma(const OverlapQuestion& question) {
     FiccoSchedule whole{.grain = Grain::whole, .exchange = question.knobs.exchange};
     if (whole.exchange == ExchangeVariant::automatic) whole.exchange = ExchangeVariant::pcpy;
     whole.means = question.knobs.means;
-    CORTADO_ASSIGN_OR_RETURN(PlannedOverlap planned, plan_schedule(whole, question));
-    planned.name = "serial-dma";
-    return planned;
+    return plan_schedule(whole, question);
   }
   CORTADO_ASSIGN_OR_RETURN(const OverlapProblem checked, check_overlap(question.problem, question.machine));
   const std::string variant = question.knobs.variant.empty() ? "pcpy" : question.knobs.variant;

@@ -19,14 +19,15 @@ bool is_cut(const Strategy& strategy) {
 }
 
 Unexpected<Diagnostic> no_such_knob(const Strategy& strategy, std::string_view knob) {
-  return fail("overlap.strategy", fmt::format("{} does not accept '/{}'", strategy.name, knob),
-              "a number of chunks can follow a FiCCO schedule or tiles (hetero-fused-1d/8, tiles-rs/2, "
-              "tiles-rs/2-stores, tiles-ag/2-cores), a number of CUs c3-sp and c3-sp-rp (c3-sp/32), a variant of the "
-              "collective c3* and conccl* (conccl/bcst-prelaunch)");
+  return fail(
+      "overlap.strategy", fmt::format("{} does not accept '/{}'", strategy.name, knob),
+      "a number of chunks can follow a FiCCO schedule or tiles (hetero-fused-1d/8, tiles-rs/2, "
+      "tiles-rs/2-stores, tiles-ag/2-cores, serial-dma/cores), a number of CUs c3-sp and c3-sp-rp (c3-sp/32), a "
+      "variant of the collective c3* and conccl* (conccl/bcst-prelaunch)");
 }
 
 Result<StrategyKnobs> with_knob(StrategyKnobs knobs, const Strategy& strategy, std::string_view text) {
-  if (strategy.family == "tiles") {
+  if (strategy.family == "tiles" || strategy.family == "FiCCO" || strategy.name == "serial-dma") {
     knobs.means = take_means(text).value_or(knobs.means);
     if (text.empty()) return knobs;
   }

@@ -79,9 +79,9 @@ std::vector<FiccoSchedule> candidates(ShapeSet set, const Machine& machine) {
   return all;
 }
 
-std::string column_name(const FiccoSchedule& candidate) {
-  const bool cut = candidate.grain != Grain::whole && candidate.grain != Grain::shards;
-  return cut ? full_name(candidate) : name_of(candidate);
+std::string column_name(FiccoSchedule candidate) {
+  if (candidate.grain == Grain::whole || candidate.grain == Grain::shards) candidate.chunks = 0;
+  return full_name(candidate);
 }
 
 Result<std::optional<Nanoseconds>> simulated_time(const DependentRequest& request, const FiccoSchedule& candidate,

@@ -31,7 +31,7 @@ struct Table {
 std::vector<FiccoSchedule> candidates(ShapeSet set, const Machine& machine);
 
 /// "serial", "hetero-fused-1d/8"
-std::string column_name(const FiccoSchedule& candidate);
+std::string column_name(FiccoSchedule candidate);
 
 /// None if the candidate cannot do the GEMM (too little memory, too few rows, panels that no copy brings).
 Result<std::optional<Nanoseconds>> simulated_time(const DependentRequest& request, const FiccoSchedule& candidate,
