@@ -100,7 +100,7 @@ def products_in_software_are_announced():
         # 2 ranks, 2 * 1024^3 flops each, 100,000 times.
         expect(re.match(r"cortado: 429 TFLOP of GEMMs will run in software on this computer: about \d+ (minutes|hours)"
                         r" at the .*FLOP/s measured here; --iters 1 takes least time;"
-                        r" --on sim predicts the time on GPUs in seconds\n", line),
+                        r" --on sim predicts the time on GPUs within seconds\n", line),
                line)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate()
