@@ -118,7 +118,7 @@ TEST(Ranks, WhenAllHaveDiedTheSweepEndsAndIsResumed) {
   ASSERT_FALSE(swept.all);
   EXPECT_EQ(swept.all.error().code, "sweep.mpi");
   EXPECT_THAT(swept.all.error().message, HasSubstr("all ranks but 0 have died"));
-  EXPECT_THAT(swept.all.error().hint, HasSubstr("goes on"));
+  EXPECT_THAT(swept.all.error().hint, HasSubstr("to resume"));
   EXPECT_TRUE(sweep_over(folder / "all.db", {}).all.value());
   EXPECT_TRUE(sweep_over(folder / "whole.db", {}).all.value());
   EXPECT_EQ(dump(folder / "all.db"), dump(folder / "whole.db"));

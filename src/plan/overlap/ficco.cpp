@@ -23,7 +23,8 @@ constexpr Texts kTexts[] = {
     {"uniform-fused-2d", "few rows and a deep k: pieces keep all rows", "a shallow k: every step reads C again"},
     {"uniform-unfused-1d", "rarely: pieces land in place", "its pieces are small"},
     {"uniform-unfused-2d", "rarely", "its pieces are small and read C again"},
-    {"hetero-fused-2d", "rarely", "own rows and panels are two kernels that read C again"},
+    {"hetero-fused-2d", "many rows, unless k is very deep: own rows hide the first panel",
+     "own rows and panels are two kernels that read C again"},
     {"hetero-unfused-2d", "rarely", "its pieces are small and read C again"},
 };
 
