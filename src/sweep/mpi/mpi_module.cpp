@@ -138,7 +138,8 @@ const char* receive(int* from, const void** bytes, std::size_t* size, long micro
     const int probed = MPI_Iprobe(source, kTag, MPI_COMM_WORLD, &there, &status);
     const bool told = is_of_dead_rank(probed);
     if (told || Clock::now() - state().roll_called > kBetweenRollCalls) {
-      if ((*from = next_gone()) >= 0) return nullptr;
+      *from = next_gone();
+      if (*from >= 0) return nullptr;
     }
     if (const char* error = told ? nullptr : text_of(probed)) return error;
     if (!told && there != 0) {
