@@ -74,14 +74,14 @@ function Kv() {
       {document && (
         <>
           <p class="answer">
-            Use <strong>{String(document.choice)}</strong>. Computing the prefix again takes {micros(Number(document.recompute_us))};{' '}
+            Use <strong>{String(document.choice)}</strong>. Recomputing the prefix takes {micros(Number(document.recompute_us))};{' '}
             {document.break_even_tokens === null
               ? 'no prefix up to this one is fetched faster than it is computed.'
               : `fetching pays from ${Number(document.break_even_tokens).toLocaleString('en')} tokens on.`}
           </p>
           <Chart
             title="Fetch against recompute over prefix length"
-            about="Time in milliseconds, both axes logarithmic. The thick line is computing the prefix again."
+            about="Time in milliseconds, both axes logarithmic. The thick line shows recomputation of the prefix."
             name="kv"
             depends={[points]}
             plot={(Plot) => ({
@@ -119,6 +119,6 @@ function Kv() {
 export const kv: View = {
   id: 'kv',
   title: 'KV cache',
-  about: 'A cached prefix in host memory: how to fetch it, and from which length on that beats computing it again.',
+  about: 'A cached prefix in host memory: how to fetch it, and from which length on fetching beats recomputing it.',
   show: Kv,
 };

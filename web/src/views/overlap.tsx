@@ -151,7 +151,7 @@ function Overlap() {
               { key: 'speedup', label: 'speed-up' },
               { key: 'share_of_ideal', label: 'share of ideal gain' },
               { key: 'exposed_comm_us', label: 'exposed, µs' },
-              { key: 'gemm_us', label: 'GEMM until, µs' },
+              { key: 'gemm_us', label: 'GEMM end, µs' },
               { key: 'comm_cus', label: 'comm. CUs', show: (value) => (value === 0 ? 'DMA' : number(value)) },
               { key: 'energy_J', label: 'energy, J' },
               { key: 'power_W', label: 'per GPU, W' },
