@@ -1,9 +1,12 @@
 // Ideals are bounds: no strategy is faster, whatever the problem.
+#include <array>
+
 #include <gtest/gtest.h>
 
 #include "cortado/study.hpp"
 
 #include "base/random.hpp"
+#include "gemm/gemm.hpp"
 
 namespace cortado::pipeline {
 namespace bound_test {
