@@ -82,7 +82,7 @@ def killed_ten_times(cortado, spec, output):
         if process.poll() is None and len(progress) == 3:
             refused = sweep(cortado, spec, output)
             # It may have ended meanwhile; who comes second is refused with the name of the first.
-            check(refused.returncode == 0 or "is written by process" in refused.stderr, refused.stderr)
+            check(refused.returncode == 0 or "is being written by process" in refused.stderr, refused.stderr)
         process.kill()
         process.wait()
         progress.append(states(output))
