@@ -8,10 +8,10 @@
 //           + (flops flop_pJ + bytes in and out of L2 l2_byte_pJ) (V / V0)^2 / t
 //   iod   = idle + leakage + clock trees + bytes cache_byte_pJ / t           hbm the same with bytes of the memory
 //
-// where iod and hbm have their nominal clocks, and their own V / V0 as above where they have not. Management lowers
-// them only if the lowest clock of the compute dies is not enough (sim/power/policies/none.cpp). as the power meter of
-// the simulator counts them. Management looks at averages: burst_ms of a load may draw more. A load of D > burst_ms
-// then has the clock (burst boost + (D - burst) steady) / D on the average.
+// as the power meter of the simulator counts them. iod and hbm run at their nominal clocks; at lower clocks they scale
+// with their own V / V0 as xcd does. Management lowers them only if the lowest clock of the compute dies is not enough
+// (sim/power/policies/none.cpp). Management looks at averages: burst_ms of a load may draw more, so a load of
+// D > burst_ms has an average clock of (burst boost + (D - burst) steady) / D.
 #include <algorithm>
 #include <cmath>
 
@@ -41,17 +41,29 @@ double joules_of_flop(const Power& power, DType dtype) {
 /// Clocks of the dies that do not compute.
 enum class Others { nominal, lowest };
 
-double lowered(const ComponentPower& component, Others others) {
+double clock_of(const ComponentPower& component, Others others) {
   return others == Others::nominal ? component.nominal_ghz : component.curve.lowest();
 }
 
-/// With so many joules a second of events at the nominal clock.
-double watts_beside(const std::optional<ComponentPower>& component, const Power& power, Others others, double events) {
-  if (!component) return events;
-  const double ghz = lowered(*component, others);
-  const double volts = component->curve.volts_at(ghz) / component->curve.volts_at(component->nominal_ghz);
-  return component->idle_w + component->leakage_w * std::pow(volts, power.leakage_exponent) +
-         component->clock_w * volts * volts * ghz / component->nominal_ghz + events * volts * volts;
+/// V / V0.
+double relative_volts(const ComponentPower& component, double ghz) {
+  return component.curve.volts_at(ghz) / component.curve.volts_at(component.nominal_ghz);
+}
+
+/// Without events; `units_w` is what its held units draw at the nominal clock.
+double watts_awake(const ComponentPower& component, const Power& power, double ghz, double units_w = 0) {
+  const double volts = relative_volts(component, ghz);
+  return component.idle_w + component.leakage_w * std::pow(volts, power.leakage_exponent) +
+         (component.clock_w + units_w) * (volts * volts * ghz / component.nominal_ghz);
+}
+
+/// `event_watts` is what its events draw at the nominal clock.
+double watts_of_other(const std::optional<ComponentPower>& component, const Power& power, Others others,
+                      double event_watts) {
+  if (!component) return event_watts;
+  const double ghz = clock_of(*component, others);
+  const double volts = relative_volts(*component, ghz);
+  return watts_awake(*component, power, ghz) + event_watts * volts * volts;
 }
 
 /// With the terms of the GEMM at that clock.
@@ -64,17 +76,15 @@ double watts_of(const GemmModel& model, const GemmModel::Terms& terms, const Mac
   const double waves = static_cast<double>(model.workgroups()) / units;
   const double held =
       std::min<double>(units, static_cast<double>(model.workgroups())) * std::min(1.0, waves / terms.waves);
-  const double volts = xcd.curve.volts_at(clock_ghz) / xcd.curve.volts_at(xcd.nominal_ghz);
-  const double with_clock = volts * volts * clock_ghz / xcd.nominal_ghz;
+  const double volts = relative_volts(xcd, clock_ghz);
   const double events = volts * volts / period;
   const GemmModel::Traffic& traffic = terms.traffic;
   const double of_xcd =
-      xcd.idle_w + xcd.leakage_w * std::pow(volts, power.leakage_exponent) +
-      (xcd.clock_w + held * power.unit_w) * with_clock +
+      watts_awake(xcd, power, clock_ghz, held * power.unit_w) +
       (flops(shape) * joules_of_flop(power, shape.dtype) + traffic.beyond_l2 * power.l2_byte) * events;
-  const double of_iod = watts_beside(power.iod, power, others, traffic.beyond_l2 * power.cache_byte / period);
+  const double of_iod = watts_of_other(power.iod, power, others, traffic.beyond_l2 * power.cache_byte / period);
   const double of_hbm =
-      watts_beside(power.hbm, power, others, (traffic.reads + traffic.writes) * power.hbm_byte / period);
+      watts_of_other(power.hbm, power, others, (traffic.reads + traffic.writes) * power.hbm_byte / period);
   return power.rest_idle_w + (1 + power.loss) * (of_xcd + of_iod + of_hbm);
 }
 
@@ -88,7 +98,7 @@ double least_gemm_watts(const GemmModel& model, const Machine& machine, std::uin
   const Power& power = *machine.power;
   const double lowest = power.xcd->curve.lowest();
   GemmModel::Terms terms = model.terms(units, lowest);
-  if (power.hbm) terms.memory *= power.hbm->nominal_ghz / lowered(*power.hbm, Others::lowest);
+  if (power.hbm) terms.memory *= power.hbm->nominal_ghz / clock_of(*power.hbm, Others::lowest);
   return watts_of(model, terms, machine, units, lowest, Others::lowest);
 }
 

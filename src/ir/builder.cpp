@@ -65,7 +65,7 @@ ProgramBuilder& ProgramBuilder::add(QueueId queue, Command command) {
   CORTADO_CHECK(queue.value < program_.queues.size(), "a command is added to a queue of this builder");
   Queue& to = program_.queues[queue.value];
   if (std::holds_alternative<Gemm>(command)) to.role = QueueRole::gemm;
-  constexpr std::size_t kFew = 4;  // most queues have no fewer, and a command is large
+  constexpr std::size_t kFew = 4;  // most queues have at least this many, and commands are expensive to move
   if (to.commands.empty()) to.commands.reserve(kFew);
   to.commands.push_back(std::move(command));
   return *this;

@@ -1,4 +1,4 @@
-// Who holds compute units (rule 8 of cortado/program.hpp): verifier and simulator have them from here.
+// Who holds compute units (rule 8 of cortado/program.hpp), for the verifier and the simulator.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace cortado {
 
-/// The parts of one kernel of a rank together, or a stream, whose kernels follow one another.
+/// All parts of one kernel of a rank, or a stream, whose kernels run one after another.
 struct Tenant {
   RankId gpu;
   bool kernel = false;                  ///< not a stream
@@ -21,10 +21,10 @@ struct Tenants {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
   std::vector<Tenant> all;              ///< in the order of their first queues
-  std::vector<std::uint32_t> of_queue;  ///< kNone if it is no compute queue
+  std::vector<std::uint32_t> of_queue;  ///< kNone for a queue that is not a compute queue
 };
 
-/// On GPUs with so many compute units.
+/// For GPUs with this many compute units.
 Tenants tenants_of(const Program& program, std::uint32_t compute_units);
 
 }  // namespace cortado

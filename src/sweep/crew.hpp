@@ -34,9 +34,9 @@ class Crew {
   virtual ~Crew() = default;
 
   virtual std::size_t workers() const = 0;
-  /// Of them, those that died; what they had in hand the others do.
+  /// How many workers have died. The others take over their tasks.
   virtual std::size_t lost() const { return 0; }
-  /// One batch comes back for each that is given, though perhaps from another worker.
+  /// One batch comes back for each one given, possibly from another worker.
   virtual Status give(std::size_t worker, std::vector<Task> tasks) = 0;
   /// Waits at most so long; none: nothing came.
   virtual Result<std::optional<Returned>> next(std::chrono::milliseconds most) = 0;

@@ -112,7 +112,7 @@ Status RankCrew::give(std::size_t worker, std::vector<Task> tasks) {
   return ranks_.send(static_cast<int>(worker) + 1, batch);
 }
 
-/// The worker, or the next one that is not gone.
+/// The worker, or the next one that is alive.
 Result<std::size_t> RankCrew::living_after(std::size_t worker) const {
   for (std::size_t i = 0; i < in_hand_.size(); ++i) {
     const std::size_t candidate = (worker + i) % in_hand_.size();
@@ -121,7 +121,7 @@ Result<std::size_t> RankCrew::living_after(std::size_t worker) const {
   return mpi_error("all ranks but 0 have died");
 }
 
-/// What a dead rank had in hand, to those behind it in turn.
+/// Sends the batches of a dead rank to the ranks after it, in turn.
 Status RankCrew::hand_on(std::size_t worker) {
   in_hand_[worker].gone = true;
   std::size_t to = worker;
@@ -142,7 +142,7 @@ Result<std::optional<Crew::Returned>> RankCrew::next(std::chrono::milliseconds m
     CORTADO_RETURN_IF_ERROR(hand_on(worker));
     return std::optional<Returned>{};
   }
-  if (in_hand_[worker].gone) return std::optional<Returned>{};  // sent before it died: others do it again
+  if (in_hand_[worker].gone) return std::optional<Returned>{};  // sent before it died: others do this batch again
   --given_;
   in_hand_[worker].batches.pop_front();
   auto batch = batch_of(message->bytes);

@@ -42,7 +42,7 @@ class Ranks {
     std::string bytes{};
     bool gone = false;  ///< the rank has died; there are no bytes
   };
-  /// What is sent to a rank that is gone is lost.
+  /// Messages to a dead rank are lost.
   Status send(int to, std::string_view bytes);
   Result<std::optional<Message>> receive(std::chrono::microseconds most);
 
@@ -52,8 +52,8 @@ class Ranks {
   int size_;
 };
 
-/// Ranks 1, 2, ... as workers. They are told to end when it goes. What a rank had in hand when it died the others do,
-/// where MPI outlives it.
+/// Ranks 1, 2, ... as workers. They are told to end when it is destroyed. If a rank dies and MPI survives that, the
+/// others take over its batches.
 class RankCrew : public Crew {
  public:
   /// `ranks` outlives it.
@@ -70,7 +70,7 @@ class RankCrew : public Crew {
   void stop() override;
 
  private:
-  /// What it was given and has not given back, in order; as bytes, as it may have to be sent again.
+  /// Batches that were sent to a worker and have not come back, in order; as bytes, since they may be sent again.
   struct InHand {
     std::deque<std::string> batches;
     bool gone = false;

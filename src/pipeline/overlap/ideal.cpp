@@ -1,19 +1,17 @@
 #include "pipeline/overlap/ideal.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <vector>
 
-#include "gemm/gemm.hpp"
 #include "plan/choose.hpp"
 #include "plan/overlap.hpp"
 
 namespace cortado::pipeline {
 namespace {
 
-/// A GEMM is tried without so many parts of the compute units: one, two, ..., up to half of them.
+/// A GEMM is also timed without 1, 2, ... of this many parts of the compute units, up to half of them.
 constexpr std::uint32_t kShares = 32;
 
 class Ideal {
@@ -40,28 +38,27 @@ class Ideal {
  private:
   bool independent() const { return problem_.relation == Relation::independent; }
 
-  /// On all compute units or on those that collectives leave: fewer share memory, caches and power.
+  /// On all compute units, or on those that collectives leave: fewer units share memory, caches and power, and some
+  /// GEMMs are faster on them.
   Nanoseconds fastest_gemm() const {
     const std::uint32_t all = machine_.compute_units;
     const std::uint32_t dies = machine_.timing->compute->dies;
     if (!independent() || all <= dies) return alone_.gemm;
     Nanoseconds saved{};
     for (const GemmShape& gemm : problem_.gemms) {
-      const Tiling tiling = choose_tiling(gemm, machine_, all);  // libraries see no masks
-      const auto time = [&](std::uint32_t units) {
-        return Nanoseconds{std::llround(estimate_gemm(gemm, tiling, machine_, units).seconds * 1e9)};
-      };
-      const Nanoseconds on_all = time(all);
-      Nanoseconds least = std::min(on_all, time(all - dies));
+      const auto on_all = cost_.gemm(gemm, all);
+      if (!on_all) continue;
+      const auto time = [&](std::uint32_t units) { return cost_.gemm(gemm, units).value_or(*on_all); };
+      Nanoseconds least = std::min(*on_all, time(all - dies));
       const std::uint32_t step = std::max(all / kShares / dies, 1U) * dies;
       for (std::uint32_t taken = step; taken <= all / 2; taken += step) least = std::min(least, time(all - taken));
-      saved = saved + (on_all - least);
+      saved = saved + (*on_all - least);
     }
     return alone_.gemm - saved;
   }
 
-  /// One after another, by the library in the given time, on DMA engines or by other kernels; the library's where it
-  /// takes no longer than `enough`.
+  /// One after another: by the library in the given time, on DMA engines or by other kernels, whichever is fastest. The
+  /// library's time if that is no longer than `enough`.
   Nanoseconds fastest(const std::vector<CollectiveRequest>& requests, Nanoseconds library, Nanoseconds enough) const {
     if (library <= enough || !problem_.tokens.empty()) return library;
     Nanoseconds sum{};
@@ -83,14 +80,14 @@ class Ideal {
 
   std::optional<Nanoseconds> fastest_on_engines(CollectiveRequest request) const {
     request.prelaunch = independent();  // nothing that depends on a GEMM is submitted ahead
-    // Whoever writes or reads an all-to-all's rows with a GEMM has its own block in place.
+    // The GEMM writes or reads its own block of an all-to-all in place.
     if (!independent() && request.collective == "all-to-all") request.own_block = false;
     ChoiceRequest choice{.base = request, .among = {kDmaVariants}};
     if (independent()) choice.in_place = request.in_place;
     return least_of(choice, {});
   }
 
-  /// Of the candidates and what is known.
+  /// The shortest of the candidates' times and `least`.
   std::optional<Nanoseconds> least_of(ChoiceRequest choice, std::optional<Nanoseconds> least) const {
     choice.base.host = HostThreads::per_rank;
     choice.base.ranks = problem_.ranks;
@@ -103,8 +100,8 @@ class Ideal {
     return least;
   }
 
-  /// Launches hide behind the GEMM, and so do sums of what has come: only links bound what is left. Every GPU sends all
-  /// but its own share.
+  /// The GEMM can hide launches, and sums of what has arrived: only the links bound the rest. Every GPU sends
+  /// everything but its own share.
   Nanoseconds on_links(const std::vector<CollectiveRequest>& requests) const {
     double bytes = 0;
     for (const CollectiveRequest& request : requests) bytes += static_cast<double>(request.bytes.value);

@@ -1,5 +1,6 @@
-// The bound that strategies are measured by: the longer of the GEMM and the collective, each alone in the fastest way
-// that a strategy may do it; of a collective behind a GEMM, whose launches can hide, what links take for its bytes.
+// The bound that strategies are measured against: the longer of the GEMM and the collective, each alone and as fast as
+// any strategy may run it. For a collective after a GEMM, whose launches can be hidden, only the time on the links
+// counts.
 #pragma once
 
 #include "cortado/machine.hpp"

@@ -119,7 +119,8 @@ double Products::memory_intensity(std::uint32_t index) const {
 
 WorkgroupDemand Products::demand_of(const GemmModel& model, GemmWave wave, double clock,
                                     const GemmSurroundings& beside) {
-  if (!wave.last) wave.running = wave.units;  // what a workgroup takes does not depend on how many run then
+  if (!wave.last)
+    wave.running = wave.units;  // the demand of a workgroup in a full wave does not depend on how many run
   for (const KnownDemand& known : known_demands_) {
     if (known.wave.running == wave.running && known.wave.units == wave.units && known.wave.last == wave.last &&
         known.clock == clock && known.beside.streams == beside.streams &&

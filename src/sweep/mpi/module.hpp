@@ -8,11 +8,12 @@ extern "C" {
 /// Of the process. Returns 0, or what went wrong as a text.
 struct CortadoMpi {
   const char* (*start)(int* rank, int* size);
-  /// Takes a copy, and does not wait until the other one has it. What is sent to a rank that is gone is lost.
+  /// Takes a copy, and does not wait until the other one has it. Messages to a dead rank are lost.
   const char* (*send)(int to, const void* bytes, std::size_t size);
-  /// Waits at most so many microseconds; sets `from` to -1 if nothing came. The bytes are good until the next call; 0:
-  /// the rank is gone, which is told once. Rank 0 hears all others, they hear rank 0 alone. Without fault tolerance in
-  /// MPI (CORTADO_MPI_OUTLIVES_RANKS) nobody is told: MPI ends all ranks with the first.
+  /// Waits at most so many microseconds; sets `from` to -1 if nothing came. The bytes are valid until the next
+  /// call; null means that the rank has died, which is reported once. Rank 0 receives from all others, they receive
+  /// from rank 0 only. Without fault tolerance in MPI (CORTADO_MPI_OUTLIVES_RANKS), deaths are not reported: MPI ends
+  /// all ranks with the first.
   const char* (*receive)(int* from, const void** bytes, std::size_t* size, long microseconds);
   void (*stop)();  ///< after all that was sent has arrived
 };

@@ -18,7 +18,7 @@ namespace {
 constexpr int kTag = 21;
 /// Others need the core that a spinning MPI_Recv would take.
 constexpr std::chrono::microseconds kNap{200};
-/// A probe does not always tell that somebody has died.
+/// A probe does not always report that a rank has died, so rank 0 asks this often.
 constexpr std::chrono::milliseconds kBetweenRollCalls{20};
 
 using Clock = std::chrono::steady_clock;
@@ -49,7 +49,7 @@ const char* text_of(int code) {
   return state().error;
 }
 
-/// Whether a rank that has died is all that is wrong.
+/// Whether the error is only that a rank has died.
 bool is_of_dead_rank(int code) {
 #ifdef CORTADO_MPI_OUTLIVES_RANKS
   int kind = MPI_SUCCESS;
@@ -61,7 +61,7 @@ bool is_of_dead_rank(int code) {
 #endif
 }
 
-/// A rank that has died and was not told yet; -1: there is none. Messages of any rank can be received again then.
+/// A rank that has died and was not reported yet, or -1. Afterwards, messages from any rank can be received again.
 int next_gone() {
 #ifdef CORTADO_MPI_OUTLIVES_RANKS
   state().roll_called = Clock::now();
@@ -88,7 +88,7 @@ int next_gone() {
 #endif
 }
 
-/// Forgets what has arrived, or never will.
+/// Forgets messages that have arrived or never will.
 const char* progress() {
   std::list<Sent>& sending = state().sending;
   for (auto sent = sending.begin(); sent != sending.end();) {
@@ -148,7 +148,7 @@ const char* receive(int* from, const void** bytes, std::size_t* size, long micro
       state().received.resize(static_cast<std::size_t>(count));
       const int code = MPI_Recv(state().received.data(), count, MPI_BYTE, status.MPI_SOURCE, kTag, MPI_COMM_WORLD,
                                 MPI_STATUS_IGNORE);
-      if (is_of_dead_rank(code)) continue;  // in the middle of a message: the next probe tells
+      if (is_of_dead_rank(code)) continue;  // it died in the middle of a message: the next probe reports it
       if (const char* error = text_of(code)) return error;
       *from = status.MPI_SOURCE;
       *bytes = state().received.data();
