@@ -6,14 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "cortado/collective.hpp"
 #include "cortado/machine.hpp"
-#include "cortado/overlap.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/program.hpp"
 #include "cortado/report.hpp"
 #include "cortado/study.hpp"
 #include "cortado/target.hpp"
-#include "cortado/verify.hpp"
 
 #include "module.hpp"
 

@@ -1,6 +1,6 @@
 """Collectives on your own arrays among the processes of one computer, and plans of collectives for GPUs.
 
-A communicator of one rank needs no other process, so this runs as it stands:
+A communicator with one rank needs no other process, so you can run this as it is:
 
 >>> import numpy, cortado
 >>> comm = cortado.Communicator.join("example", rank=0, ranks=1)
@@ -9,9 +9,10 @@ A communicator of one rank needs no other process, so this runs as it stands:
 >>> data
 array([1., 2.], dtype=float32)
 
-Under torchrun or mpirun, `cortado.Communicator.from_environment()` joins all ranks. Arrays are anything contiguous with the
-buffer protocol (NumPy arrays) or DLPack (tensors of PyTorch on the CPU); nothing is copied on the way. Operations wait for the result without the interpreter's lock; with `wait=False` they start
-and return a Work to wait for. `import cortado.torch` makes PyTorch's backend "cortado".
+Under torchrun or mpirun, `cortado.Communicator.from_environment()` joins all ranks. An array is any contiguous object with the
+buffer protocol (NumPy arrays) or DLPack (PyTorch tensors on the CPU); its memory is used directly. Operations release the
+interpreter's lock while they wait for the result. With `wait=False` they only start, and return a Work to wait for.
+`import cortado.torch` registers the PyTorch backend "cortado".
 """
 import json
 
@@ -27,11 +28,11 @@ _KINDS = {name: i for i, name in enumerate((
 ELEMENTS = {name: i for i, name in enumerate(("u8", "i8", "i32", "i64", "f16", "bf16", "f32", "f64", "f8"))}
 REDUCTIONS = {"sum": 0, "min": 1, "max": 2}
 _WINDOW = 1 << 30
-_PREPARE = object()  # in place of `wait`: neither done nor started
+_PREPARE = object()  # as `wait`: only prepares the operation
 
 
 def _element(array, dtype):
-    """The element type of a reduction: what is said, or what the array has."""
+    """The element type of a reduction: `dtype`, or that of the array if it is None."""
     if dtype is None:
         dtype = _cortado.element_of(array)
     if dtype not in ELEMENTS:
@@ -47,15 +48,14 @@ def _reduction(op):
 
 
 class Communicator:
-    """One rank among others. All ranks call the same operations in the same order."""
+    """One rank of a group. All ranks call the same operations in the same order."""
 
     def __init__(self, base):
         self._base = base
-        self._held = []
 
     @classmethod
     def join(cls, name, rank, ranks, timeout=30.0, window=_WINDOW, variant=""):
-        """Waits until all ranks have joined under the name.
+        """Waits until all ranks have joined under this name.
 
         >>> cortado.Communicator.join("alone", rank=0, ranks=1).ranks
         1
@@ -64,13 +64,13 @@ class Communicator:
 
     @classmethod
     def from_environment(cls, timeout=30.0, window=_WINDOW, variant=""):
-        """Rank and ranks as torchrun, mpirun or CORTADO_RANK, CORTADO_RANKS, CORTADO_NAME say."""
+        """Joins with the rank, ranks and name from torchrun, mpirun, or CORTADO_RANK, CORTADO_RANKS and CORTADO_NAME."""
         name, rank, ranks = _cortado.options_from_environment()
         return cls.join(name, rank, ranks, timeout, window, variant)
 
     @classmethod
     def threads(cls, ranks, timeout=30.0, window=_WINDOW, variant=""):
-        """One for each of so many threads of this process.
+        """A list of communicators, one for each of `ranks` threads of this process.
 
         >>> [comm.rank for comm in cortado.Communicator.threads(3)]
         [0, 1, 2]
@@ -86,7 +86,7 @@ class Communicator:
         return self._base.ranks
 
     def explain(self):
-        """How the last collective was done, and why."""
+        """Which variant the last collective used, and why."""
         return self._base.explain()
 
     def abort(self, reason=""):
@@ -94,11 +94,11 @@ class Communicator:
         self._base.abort(reason)
 
     def close(self):
-        """Leaves the communicator; arrays of empty() keep it until they are gone."""
+        """Leaves the communicator, once no array of empty() exists any more."""
         self._base = None
 
     def empty(self, shape, dtype="float32"):
-        """A NumPy array in memory that all ranks reach without a copy on the way.
+        """A NumPy array in memory that all ranks access without an intermediate copy.
 
         >>> comm = cortado.Communicator.join("window", rank=0, ranks=1)
         >>> comm.empty((2, 3)).shape
@@ -111,11 +111,11 @@ class Communicator:
         count = int(numpy.prod(shape))
         address, life = self._base.allocate(max(count * dtype.itemsize, 1))
         memory = (ctypes.c_byte * (count * dtype.itemsize)).from_address(address)
-        memory.life = life  # gives it back when the last view of it is gone
+        memory.life = life  # releases the memory together with its last view
         return numpy.frombuffer(memory, dtype=dtype).reshape(shape)
 
     def prepare(self, operation, *arrays, **options):
-        """An operation that is checked once and then run again and again on the same arrays.
+        """An operation whose arguments are checked once and that then runs repeatedly on the same arrays.
 
         >>> comm = cortado.Communicator.join("prepared", rank=0, ranks=1)
         >>> data = bytearray(3)
@@ -137,12 +137,12 @@ class Communicator:
         return self._do(wait, "barrier")
 
     def all_gather(self, send, recv, recv_bytes=(), wait=True):
-        """recv = what all ranks send, one behind another. In place: `send` is block `rank` of `recv`. With counts: rank r
-        sends recv_bytes[r] bytes."""
+        """recv = what all ranks send, concatenated. In place: `send` is block `rank` of `recv`. With counts: rank r sends
+        recv_bytes[r] bytes."""
         return self._do(wait, "all_gather", send, recv, recv_bytes=recv_bytes)
 
     def all_to_all(self, send, recv, send_bytes=(), recv_bytes=(), wait=True):
-        """Block r of `send` goes to rank r; block r of `recv` is from rank r. With counts: bytes for and from each."""
+        """Block r of `send` goes to rank r; block r of `recv` comes from rank r. With counts: bytes for and from each rank."""
         return self._do(wait, "all_to_all", send, recv, send_bytes=send_bytes, recv_bytes=recv_bytes)
 
     def reduce_scatter(self, send, recv, op="sum", dtype=None, wait=True):
@@ -150,7 +150,7 @@ class Communicator:
         return self._do(wait, "reduce_scatter", send, recv, _element(send, dtype), _reduction(op))
 
     def all_reduce(self, send, recv=None, op="sum", dtype=None, wait=True):
-        """recv = the sum of all `send`; without `recv` in place."""
+        """recv = the sum of all `send`; in place if `recv` is not given."""
         return self._do(wait, "all_reduce", send, send if recv is None else recv, _element(send, dtype), _reduction(op))
 
     def broadcast(self, buffer, root=0, wait=True):
@@ -172,7 +172,7 @@ class Communicator:
 
 
 class _Started:
-    """A Work that keeps its arrays."""
+    """A Work that keeps its arrays alive."""
 
     def __init__(self, work, arrays):
         self._work = work
@@ -186,19 +186,19 @@ class _Started:
 
 
 class Program:
-    """A planned program of one machine."""
+    """A program planned for one machine."""
 
     def __init__(self, text, machine):
         self.json = text
         self.machine = machine
 
     def listing(self):
-        """One line a command."""
+        """One line per command."""
         return _cortado.listing(self.json)
 
 
 def machines():
-    """Names of the machines that are known.
+    """The names of all machines.
 
     >>> "mi300x-8" in cortado.machines()
     True
@@ -207,7 +207,7 @@ def machines():
 
 
 def variants(collective):
-    """Variants of a collective.
+    """The names of all variants of a collective.
 
     >>> "pcpy" in cortado.variants("all-gather")
     True
@@ -226,12 +226,12 @@ def plan(collective, bytes, machine="mi300x-8", variant="pcpy", ranks=0, prelaun
 
 
 def verify(program):
-    """Every error that the verifier finds; none: it is proved free of deadlocks, races and wrong bytes."""
+    """All errors that the verifier finds. If there are none, the program is proved free of deadlocks, races and wrong bytes."""
     return _cortado.verify(program.json, program.machine)
 
 
 def simulate(program):
-    """Predicted microseconds of a proved program on its machine.
+    """The predicted time of a program on its machine, in microseconds. The program is proved first.
 
     >>> simulated = cortado.simulate(cortado.plan("all-gather", 1 << 20))
     >>> 1 < simulated < 1000
@@ -241,10 +241,10 @@ def simulate(program):
 
 
 def run(program, iterations=10):
-    """Microseconds on this computer's embedded node, with every output byte checked."""
+    """The measured time on the embedded node of this computer, in microseconds. Every output byte is checked."""
     return _cortado.run(program.json, program.machine, "soft", iterations)
 
 
 def overlap(collective, gemm, bytes=0, relation="gemm-needs-collective", machine="mi300x-8", strategies=("auto",)):
-    """The study of `cortado overlap` as a dictionary: strategies with their times, and which to use."""
+    """The result of `cortado overlap` as a dictionary: all strategies with their times, and which one to use."""
     return json.loads(_cortado.overlap(collective, list(gemm), relation, bytes, machine, list(strategies)))

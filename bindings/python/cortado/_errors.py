@@ -2,7 +2,7 @@
 
 
 class Error(RuntimeError):
-    """What went wrong: `code` is stable and in docs/errors.md, `message` says it, `hint` what to do next."""
+    """`code` is stable (docs/errors.md lists all codes), `message` says what went wrong, and `hint` what to do next."""
 
     def __init__(self, code, message, hint="", text=None):
         super().__init__(text or message)

@@ -35,12 +35,12 @@ def _reduction(op):
 
 
 class CortadoWork(_Work):
-    """Work that has been started; `after` runs once, in the thread that waits first, before any wait ends."""
+    """An operation that was started. `after` runs once, in the first thread that waits, before any wait returns."""
 
     def __init__(self, works, tensors, result, after=None):
         super().__init__()
         self._works = works
-        self._tensors = tensors  # they stay until it is done
+        self._tensors = tensors  # kept alive until it is done
         self._result = result
         self._after = after
         self._future = None
@@ -78,7 +78,7 @@ class CortadoWork(_Work):
 
 
 class _Finisher:
-    """A thread that completes futures, in the order in which they were asked for; the first one starts it."""
+    """A thread that completes futures in the order in which they were requested; the first request starts it."""
 
     def __init__(self):
         self._works = queue.SimpleQueue()
@@ -96,7 +96,7 @@ class _Finisher:
             try:
                 work.wait()
                 work._future.set_result(work._result)
-            except Exception as error:  # goes to whoever waits for the future
+            except Exception as error:  # raised for the caller that waits for the future
                 work._future.set_exception(error)
             del work
 
@@ -107,7 +107,7 @@ _FINISHER = _Finisher()
 class CortadoProcessGroup(_Base):
     def __init__(self, store, rank, size, timeout):
         super().__init__(rank, size)
-        # Whoever is rank 0 makes up a name that no other group has; the store takes it to the others.
+        # Rank 0 invents a unique name; the store passes it to the other ranks.
         if rank == 0:
             store.set("cortado", f"torch-{uuid.uuid4().hex}")
         name = store.get("cortado").decode()
@@ -129,8 +129,8 @@ class CortadoProcessGroup(_Base):
         return ELEMENTS[_TYPES[tensor.dtype]]
 
     def _work(self, works, tensors, result, after=None):
-        # C++ code that asked for the work keeps only its C++ half, which does not know how to wait; so the whole stays here
-        # until somebody has waited, or until far more have come after it than anybody leaves unwaited.
+        # A caller in C++ keeps only the C++ half of the work, which cannot wait. The whole object is therefore kept here
+        # until somebody has waited for it, or until more works have followed than any caller leaves unwaited.
         while self._unwaited and (self._unwaited[0].waited or len(self._unwaited) > _MOST_UNWAITED):
             self._unwaited.popleft()
         work = CortadoWork(works, tensors, result, after)
