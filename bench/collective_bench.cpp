@@ -6,7 +6,7 @@
 #include <memory>
 #include <thread>
 
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 
 #include "device/executor/executor.hpp"
 #include "device/soft/soft.hpp"

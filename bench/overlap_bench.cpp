@@ -2,7 +2,7 @@
 #include <string>
 
 #include "cortado/study.hpp"
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 #include "measure.hpp"
 #include "pipeline/choose.hpp"

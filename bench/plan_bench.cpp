@@ -1,8 +1,8 @@
 // Planning and verifying: one 8-GPU collective, and how the verifier grows with the commands.
 #include <string>
 
-#include "cortado/collective.hpp"
-#include "cortado/verify.hpp"
+#include "cortado/plan.hpp"
+#include "cortado/target.hpp"
 
 #include "ir/visit.hpp"
 #include "measure.hpp"

@@ -7,7 +7,9 @@
 #include <thread>
 #include <vector>
 
-#include "cortado/node.hpp"
+#include "cortado/communicator.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/program.hpp"
 
 #include "base/cores.hpp"

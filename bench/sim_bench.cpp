@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 
 #include "base/text.hpp"
 #include "ir/visit.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/result.hpp"
 
 #include "base/random.hpp"

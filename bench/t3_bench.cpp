@@ -1,7 +1,7 @@
 // A GEMM fused with the reduce-scatter behind it, as T3 does it: simulated, and planned and proved before.
 #include <fmt/format.h>
 
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 #include "measure.hpp"
 #include "plan/t3.hpp"

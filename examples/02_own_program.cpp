@@ -6,7 +6,6 @@
 
 #include "cortado/program.hpp"
 #include "cortado/target.hpp"
-#include "cortado/verify.hpp"
 
 using namespace cortado;
 

@@ -8,10 +8,9 @@
 // the right one is proved, timed and run.
 #include <cstdio>
 
-#include "cortado/overlap.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/study.hpp"
 #include "cortado/target.hpp"
-#include "cortado/verify.hpp"
 
 using namespace cortado;
 

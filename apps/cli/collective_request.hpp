@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/result.hpp"
 
 #include "arguments.hpp"

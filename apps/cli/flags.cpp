@@ -7,7 +7,6 @@
 #include "cortado/model.hpp"
 #include "cortado/study.hpp"
 #include "cortado/target.hpp"
-#include "cortado/verify.hpp"
 
 #include "base/check.hpp"
 #include "base/text.hpp"

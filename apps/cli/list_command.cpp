@@ -5,13 +5,12 @@
 
 #include <fmt/format.h>
 
-#include "cortado/collective.hpp"
 #include "cortado/machine.hpp"
 #include "cortado/model.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/report.hpp"
 #include "cortado/study.hpp"
 #include "cortado/target.hpp"
-#include "cortado/verify.hpp"
 
 #include "base/text.hpp"
 #include "command.hpp"

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "cortado/program.hpp"
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 #include "base/text.hpp"
 

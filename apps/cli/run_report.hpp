@@ -6,7 +6,6 @@
 
 #include "cortado/result.hpp"
 #include "cortado/target.hpp"
-#include "cortado/verify.hpp"
 
 #include "arguments.hpp"
 #include "console.hpp"

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 #include "base/text.hpp"
 #include "command.hpp"
@@ -15,7 +15,7 @@
 namespace cortado::cli {
 namespace {
 
-/// The verifier checks so many iterations together (cortado/verify.hpp).
+/// The verifier checks so many iterations together (cortado/target.hpp).
 constexpr int kCheckedIterations = 2;
 
 std::size_t command_count(const Program& program) {

@@ -4,9 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "cortado/collective.hpp"
 #include "cortado/machine.hpp"
-#include "cortado/overlap.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/program.hpp"
 #include "cortado/result.hpp"
 #include "cortado/target.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/target.hpp"
 
 namespace cortado::pipeline {

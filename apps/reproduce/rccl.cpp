@@ -1,5 +1,5 @@
 // RCCL on eight MI300X and eight MI355X: times by size, and the bus bandwidth of a large all-reduce.
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/target.hpp"
 
 #include "base/check.hpp"

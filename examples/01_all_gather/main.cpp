@@ -1,7 +1,7 @@
 // Plans, proves and really runs an 8-GPU all-gather on the embedded node, from outside the Cortado source tree.
 #include <cstdio>
 
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/target.hpp"
 
 using namespace cortado;

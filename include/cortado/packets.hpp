@@ -13,10 +13,9 @@
 #include <variant>
 #include <vector>
 
-#include "cortado/expected.hpp"
 #include "cortado/program.hpp"
 #include "cortado/result.hpp"
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 namespace cortado::sdma {
 

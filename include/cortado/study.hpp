@@ -12,10 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cortado/collective.hpp"
 #include "cortado/machine.hpp"
 #include "cortado/model.hpp"
-#include "cortado/overlap.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/report.hpp"
 #include "cortado/result.hpp"
 #include "cortado/target.hpp"
@@ -209,7 +208,7 @@ struct PowerRequest {
   /// Variant kCoresVariants: as in a GPU-core library. There is always one host thread per rank.
   std::optional<CollectiveRequest> collective{};
   std::uint32_t ranks = 0;  ///< 0 = all GPUs of the machine
-  /// Of both: any strategy of the list (overlap.hpp), or kAutoStrategy. Empty: both are launched at once, the
+  /// Of both: any strategy of the list (plan.hpp), or kAutoStrategy. Empty: both are launched at once, the
   /// collective with its variant; independent problems only.
   std::string strategy{};
   StrategyKnobs knobs{};  ///< of the strategy

@@ -1,5 +1,3 @@
-#include "cortado/expected.hpp"
-
 #include <memory>
 #include <string>
 #include <vector>

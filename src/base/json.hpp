@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "cortado/expected.hpp"
+#include "cortado/result.hpp"
 
 namespace cortado {
 

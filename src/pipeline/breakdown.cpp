@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 
 namespace cortado::pipeline {
 namespace {

@@ -4,9 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/target.hpp"
-#include "cortado/verify.hpp"
 
 #include "machine/write.hpp"
 #include "pipeline/calibration_program.hpp"

@@ -9,7 +9,6 @@
 #include "cortado/report.hpp"
 #include "cortado/target.hpp"
 #include "cortado/timeline.hpp"
-#include "cortado/verify.hpp"
 
 namespace cortado::pipeline {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/target.hpp"
 #include "cortado/timeline.hpp"
 

@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "cortado/collective.hpp"
 #include "cortado/model.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/study.hpp"
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 #include "base/text.hpp"
 #include "pipeline/kv/transfer.hpp"

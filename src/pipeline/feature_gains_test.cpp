@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/study.hpp"
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 namespace cortado::pipeline::feature_gains_test {
 

@@ -10,9 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cortado/collective.hpp"
 #include "cortado/machine.hpp"
-#include "cortado/overlap.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/program.hpp"
 #include "cortado/result.hpp"
 

@@ -2,7 +2,7 @@
 // from a faster model of one GPU.
 #pragma once
 
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/result.hpp"
 
 #include "plan/c3.hpp"

@@ -33,7 +33,7 @@
 #include <vector>
 
 #include "cortado/machine.hpp"
-#include "cortado/overlap.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/program.hpp"
 #include "cortado/result.hpp"
 

@@ -1,4 +1,4 @@
-// What a strategy of the list (cortado/overlap.hpp) is asked, and the search among them.
+// What a strategy of the list (cortado/plan.hpp) is asked, and the search among them.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cortado/collective.hpp"
 #include "cortado/machine.hpp"
-#include "cortado/overlap.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/program.hpp"
 #include "cortado/result.hpp"
 

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 #include "runtime/rank_program.hpp"
 

@@ -10,7 +10,7 @@
 #include "cortado/machine.hpp"
 #include "cortado/program.hpp"
 #include "cortado/result.hpp"
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 #include "runtime/pull_program.hpp"
 

@@ -14,7 +14,7 @@
 
 #include "cortado/machine.hpp"
 #include "cortado/model.hpp"
-#include "cortado/overlap.hpp"
+#include "cortado/plan.hpp"
 
 #include "base/text.hpp"
 #include "pipeline/model/composition.hpp"

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/program.hpp"
 #include "cortado/timeline.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 #include "ir/visit.hpp"
 #include "verify/interval_map.hpp"

@@ -1,7 +1,7 @@
-#include "cortado/verify.hpp"
-
 #include <algorithm>
 #include <iterator>
+
+#include "cortado/target.hpp"
 
 #include "base/text.hpp"
 #include "verify/rule.hpp"
@@ -31,9 +31,9 @@ std::vector<Diagnostic> unknown_skips(const std::vector<std::string>& skips) {
 
 /// Runs the rules in order. A skipped rule that others need is still run, silently, because the others could fail on
 /// what it would have rejected. Rules that cannot run for that reason also count as skipped.
-class Run {
+class RuleRun {
  public:
-  Run(const Program& program, const Machine& machine, const VerifyOptions& options)
+  RuleRun(const Program& program, const Machine& machine, const VerifyOptions& options)
       : subject_(program, machine), options_(options) {}
 
   void all() {
@@ -100,7 +100,7 @@ Expected<CheckedProgram, std::vector<Diagnostic>> check_program(Program program,
                                                                 const VerifyOptions& options) {
   if (auto errors = unknown_skips(options.skip_rules); !errors.empty()) return fail(std::move(errors));
   auto shared = std::make_shared<const Program>(std::move(program));
-  Run run(*shared, machine, options);
+  RuleRun run(*shared, machine, options);
   run.all();
   if (!run.errors().empty()) return fail(std::move(run.errors()));
   return CheckedProgram(std::move(shared), std::make_shared<const Machine>(machine), std::move(run.skipped()));

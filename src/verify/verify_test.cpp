@@ -1,7 +1,7 @@
-#include "cortado/verify.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "cortado/target.hpp"
 
 #include "verify/testing/programs.hpp"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cortado/collective.hpp"
-#include "cortado/verify.hpp"
+#include "cortado/plan.hpp"
+#include "cortado/target.hpp"
 
 #include "device/driver/driver.hpp"
 

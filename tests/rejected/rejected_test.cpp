@@ -13,7 +13,7 @@
 
 #include "cortado/machine.hpp"
 #include "cortado/program.hpp"
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 #include "base/file.hpp"
 #include "tests/support/source_dir.hpp"

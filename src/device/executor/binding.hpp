@@ -4,7 +4,7 @@
 #include <span>
 
 #include "cortado/result.hpp"
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 #include "device/executor/executor.hpp"
 #include "device/executor/preparation.hpp"

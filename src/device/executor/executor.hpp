@@ -15,7 +15,6 @@
 #include "cortado/result.hpp"
 #include "cortado/target.hpp"
 #include "cortado/timeline.hpp"
-#include "cortado/verify.hpp"
 
 #include "device/driver/driver.hpp"
 

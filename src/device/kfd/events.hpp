@@ -7,7 +7,6 @@
 #include <optional>
 #include <vector>
 
-#include "cortado/expected.hpp"
 #include "cortado/result.hpp"
 
 #include "device/driver/driver.hpp"

@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 
-#include "cortado/expected.hpp"
 #include "cortado/result.hpp"
 
 #include "device/abi/kfd_abi.hpp"

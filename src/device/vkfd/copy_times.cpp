@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "cortado/program.hpp"
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 #include "base/check.hpp"
 #include "device/soft/transfer.hpp"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cortado/expected.hpp"
+#include "cortado/result.hpp"
 
 #include "device/abi/kfd_abi.hpp"
 

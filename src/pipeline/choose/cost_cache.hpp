@@ -9,8 +9,8 @@
 #include <set>
 #include <string>
 
-#include "cortado/collective.hpp"
 #include "cortado/machine.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/result.hpp"
 
 #include "plan/ficco.hpp"

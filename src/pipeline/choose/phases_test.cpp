@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 
 namespace cortado::pipeline {
 namespace phases_test {

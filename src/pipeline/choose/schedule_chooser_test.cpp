@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 #include "pipeline/choose.hpp"
 

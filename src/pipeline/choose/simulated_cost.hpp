@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 #include "pipeline/choose/cost_cache.hpp"
 #include "plan/cost.hpp"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/program.hpp"
 #include "cortado/study.hpp"
 #include "cortado/target.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cortado/machine.hpp"
-#include "cortado/overlap.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/target.hpp"
 
 #include "workload/operators.hpp"

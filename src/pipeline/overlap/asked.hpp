@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cortado/machine.hpp"
-#include "cortado/overlap.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/study.hpp"
 
 namespace cortado::pipeline {

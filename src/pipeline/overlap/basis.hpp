@@ -7,9 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "cortado/collective.hpp"
 #include "cortado/machine.hpp"
-#include "cortado/overlap.hpp"
+#include "cortado/plan.hpp"
 
 #include "pipeline/overlap/planned.hpp"
 #include "pipeline/overlap/times.hpp"

@@ -16,7 +16,6 @@
 
 #include "cortado/target.hpp"
 #include "cortado/timeline.hpp"
-#include "cortado/verify.hpp"
 
 namespace cortado::pipeline {
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cortado/machine.hpp"
-#include "cortado/overlap.hpp"
+#include "cortado/plan.hpp"
 
 #include "plan/cost.hpp"
 

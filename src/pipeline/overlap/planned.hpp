@@ -4,10 +4,9 @@
 #include <optional>
 #include <utility>
 
-#include "cortado/overlap.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/program.hpp"
 #include "cortado/target.hpp"
-#include "cortado/verify.hpp"
 
 namespace cortado::pipeline {
 

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 #include "plan/c3/testing.hpp"
 

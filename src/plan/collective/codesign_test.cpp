@@ -1,8 +1,8 @@
 // Collectives on DMA engines that could be built: proved, counted, and rejected by today's machines.
 #include <gtest/gtest.h>
 
-#include "cortado/collective.hpp"
-#include "cortado/verify.hpp"
+#include "cortado/plan.hpp"
+#include "cortado/target.hpp"
 
 #include "ir/packing.hpp"
 #include "verify/packet_space.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 
 #include "base/json.hpp"
 

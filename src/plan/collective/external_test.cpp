@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 #include "plan/c3/testing.hpp"
 #include "plan/choose.hpp"

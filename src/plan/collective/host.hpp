@@ -18,7 +18,7 @@
 #include <optional>
 #include <vector>
 
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/program.hpp"
 
 namespace cortado::plan {

@@ -1,6 +1,6 @@
 #include "plan/collective/host.hpp"
 
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 #include "plan/collective/testing.hpp"
 

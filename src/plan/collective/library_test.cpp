@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 #include "ir/visit.hpp"
 

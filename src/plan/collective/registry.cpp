@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 
 #include "base/text.hpp"
 #include "plan/collective/external.hpp"

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/collective.hpp"
 #include "cortado/machine.hpp"
+#include "cortado/plan.hpp"
 
 #include "ir/visit.hpp"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 
 #include "plan/collective/schedule.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 #include "plan/ficco/testing.hpp"
 #include "tests/support/swept_ranks.hpp"

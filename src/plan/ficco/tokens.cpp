@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/overlap.hpp"
+#include "cortado/plan.hpp"
 
 #include "plan/ficco/matrix.hpp"
 

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/overlap.hpp"
+#include "cortado/plan.hpp"
 
 namespace cortado {
 namespace tokens_test {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cortado/machine.hpp"
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 namespace cortado::plan::kv_test {
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "cortado/program.hpp"
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 #include "plan/ficco.hpp"
 #include "plan/overlap.hpp"

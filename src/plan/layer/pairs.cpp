@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 
 #include "base/check.hpp"
 

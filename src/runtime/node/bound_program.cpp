@@ -1,6 +1,7 @@
 #include <utility>
 
-#include "cortado/node.hpp"
+#include "cortado/communicator.hpp"
+#include "cortado/target.hpp"
 
 #include "device/executor/executor.hpp"
 

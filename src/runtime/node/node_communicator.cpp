@@ -9,7 +9,10 @@
 
 #include <fmt/format.h>
 
-#include "cortado/node.hpp"
+#include "cortado/communicator.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/plan.hpp"
+#include "cortado/target.hpp"
 
 #include "base/text.hpp"
 #include "pipeline/choose.hpp"
@@ -113,11 +116,9 @@ NodeCommunicator::NodeCommunicator(NodeCommunicator&&) noexcept = default;
 NodeCommunicator& NodeCommunicator::operator=(NodeCommunicator&&) noexcept = default;
 NodeCommunicator::~NodeCommunicator() = default;
 
-Result<NodeCommunicator> NodeCommunicator::open(const Machine& machine, std::uint32_t ranks,
-                                                const device::SoftOptions& options) {
+Result<NodeCommunicator> NodeCommunicator::open(const Machine& machine, std::uint32_t ranks) {
   auto impl = std::make_unique<Impl>(machine, ranks == 0 ? machine.gpus : ranks);
-  CORTADO_ASSIGN_OR_RETURN(impl->target,
-                           open_target({.name = "soft", .gpus = impl->ranks, .soft = options}, impl->machine));
+  CORTADO_ASSIGN_OR_RETURN(impl->target, open_target({.name = "soft", .gpus = impl->ranks}, impl->machine));
   return NodeCommunicator(std::move(impl));
 }
 

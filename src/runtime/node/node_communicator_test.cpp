@@ -7,7 +7,10 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/node.hpp"
+#include "cortado/communicator.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/plan.hpp"
+#include "cortado/target.hpp"
 
 namespace cortado {
 namespace node_communicator_test {

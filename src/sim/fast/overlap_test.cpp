@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 #include "plan/c3.hpp"
 #include "sim/fast/fast.hpp"

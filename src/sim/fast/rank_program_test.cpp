@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 #include "plan/choose_schedule.hpp"
 #include "plan/ficco.hpp"

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 
 #include "ir/packing.hpp"
 #include "ir/tiles.hpp"

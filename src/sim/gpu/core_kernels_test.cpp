@@ -1,7 +1,7 @@
 // Collectives by compute units: launches, flags and compute units.
 #include <gtest/gtest.h>
 
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 
 #include "sim/gpu/simulate.hpp"
 

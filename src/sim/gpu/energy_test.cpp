@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 #include "cortado/program.hpp"
 
 #include "gemm/gemm.hpp"

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "cortado/program.hpp"
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 #include "gemm/gemm.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "cortado/machine.hpp"
 #include "cortado/program.hpp"
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 #include "sim/gpu/simulate.hpp"
 

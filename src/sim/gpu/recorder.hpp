@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cortado/target.hpp"
 #include "cortado/timeline.hpp"
-#include "cortado/verify.hpp"
 
 #include "sim/gpu/simulate.hpp"
 #include "sim/kernel/time.hpp"

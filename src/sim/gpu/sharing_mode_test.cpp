@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 
 #include "base/random.hpp"
 #include "sim/gpu/simulate.hpp"

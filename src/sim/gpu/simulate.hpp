@@ -8,7 +8,6 @@
 
 #include "cortado/result.hpp"
 #include "cortado/target.hpp"
-#include "cortado/verify.hpp"
 
 namespace cortado::sim {
 

@@ -1,7 +1,7 @@
 // Engines in software: queues that take turns on threads (engine_timing.threads), and one memory behind all GPUs.
 #include <gtest/gtest.h>
 
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 
 #include "sim/gpu/simulate.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/collective.hpp"
+#include "cortado/plan.hpp"
 
 #include "sim/gpu/simulate.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "cortado/machine.hpp"
 #include "cortado/program.hpp"
-#include "cortado/verify.hpp"
+#include "cortado/target.hpp"
 
 namespace cortado::verifier::testing {
 
