@@ -1,5 +1,8 @@
 #include "plan/collective/all_reduce.hpp"
 
+#include "plan/collective/core_kernels.hpp"
+#include "plan/collective/ring.hpp"
+
 namespace cortado::plan {
 
 AllReduce::AllReduce(Schedule& schedule)
@@ -50,30 +53,99 @@ Result<Program> plan_all_reduce(Schedule& schedule, Reducer reduce) {
   return all.finish();
 }
 
-}  // namespace
-
-/// add: a reduce-scatter by copies that add, then an all-gather of the sums.
-Variant all_reduce_add() {
-  return {.info = {.collective = "all-reduce",
-                   .variant = "add",
-                   .summary = "reduce-scatter by copies that add, then all-gather of the sums",
-                   .in_place = true,
-                   .out_of_place = true},
-          .plan = [](Schedule& schedule) { return plan_all_reduce(schedule, reduce_by_adding); },
-          .has = [](const Features& features) { return features.adds(); },
-          .needs = "memory or engines that add (near_memory_compute, engine_add)",
-          .reduces = true};
+/// cores-ll, cores-simple: a reduce-scatter, then an all-gather of the sums, in one kernel per rank.
+template <CoreProtocol kProtocol>
+Result<Program> plan_all_reduce_cores(Schedule& schedule) {
+  AllReduce all(schedule);
+  CoreKernels kernels(schedule, kProtocol, CoreKernels::OwnPart::afterwards);
+  kernels.reduce(all.reduction());
+  std::vector<Delivery> sums;
+  for (const RankId owner : schedule.ranks()) {
+    const Bytes bytes = all.reduction().blocks.size(owner.value);
+    if (bytes.value == 0) continue;
+    const SignalId summed = kernels.own_part(owner).raise(owner);
+    for (const RankId peer : schedule.peers_after(owner)) {
+      sums.push_back({owner, peer, all.sum(owner, owner, {}, bytes), all.sum(peer, owner, {}, bytes), summed});
+    }
+  }
+  kernels.deliver(sums);
+  return all.finish();
 }
 
-/// pcpy: a reduce-scatter by copies into scratch memory and kernels, then an all-gather of the sums.
-Variant all_reduce_pcpy() {
-  return {.info = {.collective = "all-reduce",
-                   .variant = "pcpy",
-                   .summary = "reduce-scatter by copies and a kernel, then all-gather of the sums",
-                   .in_place = true,
-                   .out_of_place = true},
-          .plan = [](Schedule& schedule) { return plan_all_reduce(schedule, reduce_by_kernel); },
-          .reduces = true};
+}  // namespace
+
+std::vector<Variant> all_reduce_variants() {
+  return {
+      // pcpy: a reduce-scatter by copies into scratch memory and kernels, then an all-gather of the sums.
+      {.info = {.collective = "all-reduce",
+                .variant = "pcpy",
+                .summary = "reduce-scatter by copies and a kernel, then all-gather of the sums",
+                .in_place = true,
+                .out_of_place = true},
+       .plan = [](Schedule& schedule) { return plan_all_reduce(schedule, reduce_by_kernel); },
+       .reduces = true},
+      // add: a reduce-scatter by copies that add, then an all-gather of the sums.
+      {.info = {.collective = "all-reduce",
+                .variant = "add",
+                .summary = "reduce-scatter by copies that add, then all-gather of the sums",
+                .in_place = true,
+                .out_of_place = true},
+       .plan = [](Schedule& schedule) { return plan_all_reduce(schedule, reduce_by_adding); },
+       .has = [](const Features& features) { return features.adds(); },
+       .needs = "memory or engines that add (near_memory_compute, engine_add)",
+       .reduces = true},
+      {.info = {.collective = "all-reduce",
+                .variant = "add-ring",
+                .summary = "copies that add to the neighbour's block around a ring, then all-gather of the sums",
+                .in_place = true,
+                .out_of_place = false},
+       .plan =
+           [](Schedule& schedule) {
+             AllReduce all(schedule);
+             Ring ring = Ring::on_engines(schedule);
+             ring.reduce_by_adding(terms_of(all.reduction()));
+             ring.gather(all.gathering());
+             return all.finish();
+           },
+       .has = [](const Features& features) { return features.near_memory_compute; },
+       .needs = "memory that adds (near_memory_compute)",
+       .reduces = true,
+       .ring = true},
+      {.info = {.collective = "all-reduce",
+                .variant = "cores-ll",
+                .summary =
+                    "reduce-scatter by kernels with flags beside the data, then all-gather of the sums; host per rank",
+                .in_place = true,
+                .out_of_place = true,
+                .on_cores = true},
+       .plan = plan_all_reduce_cores<CoreProtocol::ll>,
+       .reduces = true},
+      {.info = {.collective = "all-reduce",
+                .variant = "cores-simple",
+                .summary = "reduce-scatter by kernels with handshakes, then all-gather of the sums; host per rank",
+                .in_place = true,
+                .out_of_place = true,
+                .on_cores = true},
+       .plan = plan_all_reduce_cores<CoreProtocol::simple>,
+       .reduces = true},
+      // cores-ring, add-ring: a reduce-scatter around a ring, then an all-gather of the sums around the same ring.
+      {.info = {.collective = "all-reduce",
+                .variant = "cores-ring",
+                .summary = "reduce-scatter by kernels around a ring, then all-gather of the sums; host per rank",
+                .in_place = true,
+                .out_of_place = true,
+                .on_cores = true},
+       .plan =
+           [](Schedule& schedule) {
+             AllReduce all(schedule);
+             Ring ring = Ring::on_cores(schedule);
+             ring.reduce_by_kernel(terms_of(all.reduction()));
+             ring.gather(all.gathering());
+             return all.finish();
+           },
+       .reduces = true,
+       .ring = true},
+  };
 }
 
 }  // namespace cortado::plan

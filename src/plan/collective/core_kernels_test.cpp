@@ -94,7 +94,7 @@ TEST(CoreKernels, ReductionsAddAtTheOwner) {
   // sends.
   const Program ll = plan_for_test(on_cores("all-reduce", "cores-ll"), machine);
   EXPECT_EQ(shape(queue_named(ll, "cores0.3")), "ccSWccSWcS");
-  // The peer is told that its sum may be sent before the own sum is waited for.
+  // The peer is told that its sum may be sent before this rank waits for its own sum.
   const Program simple = plan_for_test(on_cores("all-reduce", "cores-simple"), machine);
   EXPECT_EQ(shape(queue_named(simple, "cores0.3")), "SWcSSWWcSWS");
 }

@@ -50,7 +50,7 @@ TEST(BalancedRings, AreOneBehindASwitch) {
   EXPECT_EQ(balanced_rings(8, machine("h100-8")).size(), 1U);
 }
 
-/// The sizes at which NCCL 2.29 changes on H100 (graph/tuning.cc): LL, LL128 where it exists, simple, and NVLS on all
+/// The sizes at which NCCL 2.29 changes on H100 (graph/tuning.cc): LL, LL128 if it exists, simple, and NVLS on all
 /// eight.
 TEST(LibraryChoice, IsThatOfNcclOnH100) {
   const Machine h100 = machine("h100-8");

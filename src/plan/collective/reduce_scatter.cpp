@@ -1,5 +1,8 @@
 #include "plan/collective/reduce_scatter.hpp"
 
+#include "plan/collective/core_kernels.hpp"
+#include "plan/collective/ring.hpp"
+
 namespace cortado::plan {
 
 ReduceScatter::ReduceScatter(Schedule& schedule)
@@ -36,30 +39,86 @@ Result<Program> plan_reduce_scatter(Schedule& schedule, Reducer reduce) {
   return scatter.finish();
 }
 
-}  // namespace
-
-/// add: engines add every block to the sum of its owner; no scratch memory and no kernel.
-Variant reduce_scatter_add() {
-  return {.info = {.collective = "reduce-scatter",
-                   .variant = "add",
-                   .summary = "copies that add at the owner, chained so that they never collide",
-                   .in_place = true,
-                   .out_of_place = true},
-          .plan = [](Schedule& schedule) { return plan_reduce_scatter(schedule, reduce_by_adding); },
-          .has = [](const Features& features) { return features.adds(); },
-          .needs = "memory or engines that add (near_memory_compute, engine_add)",
-          .reduces = true};
+/// cores-ll, cores-simple: every rank sends block j to rank j, which adds them up; one kernel per rank.
+template <CoreProtocol kProtocol>
+Result<Program> plan_reduce_scatter_cores(Schedule& schedule) {
+  ReduceScatter scatter(schedule);
+  CoreKernels kernels(schedule, kProtocol, CoreKernels::OwnPart::afterwards);
+  kernels.reduce(scatter.reduction());
+  return scatter.finish();
 }
 
-/// pcpy: engines move every block to scratch memory of its owner; a kernel of the owner adds them.
-Variant reduce_scatter_pcpy() {
-  return {.info = {.collective = "reduce-scatter",
-                   .variant = "pcpy",
-                   .summary = "copies into scratch memory of the owners, added there by a kernel",
-                   .in_place = true,
-                   .out_of_place = true},
-          .plan = [](Schedule& schedule) { return plan_reduce_scatter(schedule, reduce_by_kernel); },
-          .reduces = true};
+}  // namespace
+
+std::vector<Variant> reduce_scatter_variants() {
+  return {
+      // pcpy: engines move every block to scratch memory of its owner; a kernel of the owner adds them.
+      {.info = {.collective = "reduce-scatter",
+                .variant = "pcpy",
+                .summary = "copies into scratch memory of the owners, added there by a kernel",
+                .in_place = true,
+                .out_of_place = true},
+       .plan = [](Schedule& schedule) { return plan_reduce_scatter(schedule, reduce_by_kernel); },
+       .reduces = true},
+      // add: engines add every block to the sum of its owner; no scratch memory and no kernel.
+      {.info = {.collective = "reduce-scatter",
+                .variant = "add",
+                .summary = "copies that add at the owner, chained so that they never collide",
+                .in_place = true,
+                .out_of_place = true},
+       .plan = [](Schedule& schedule) { return plan_reduce_scatter(schedule, reduce_by_adding); },
+       .has = [](const Features& features) { return features.adds(); },
+       .needs = "memory or engines that add (near_memory_compute, engine_add)",
+       .reduces = true},
+      {.info = {.collective = "reduce-scatter",
+                .variant = "add-ring",
+                .summary = "copies that add to the neighbour's block around a ring; the other blocks are used up",
+                .in_place = true,
+                .out_of_place = false},
+       .plan =
+           [](Schedule& schedule) {
+             ReduceScatter scatter(schedule);
+             Ring::on_engines(schedule).reduce_by_adding(terms_of(scatter.reduction()));
+             return scatter.finish();
+           },
+       .has = [](const Features& features) { return features.near_memory_compute; },
+       .needs = "memory that adds (near_memory_compute)",
+       .reduces = true,
+       .ring = true},
+      {.info = {.collective = "reduce-scatter",
+                .variant = "cores-ll",
+                .summary = "kernels on compute units: blocks and flags into staging memory, added there; host per rank",
+                .in_place = true,
+                .out_of_place = true,
+                .on_cores = true},
+       .plan = plan_reduce_scatter_cores<CoreProtocol::ll>,
+       .reduces = true},
+      {.info =
+           {.collective = "reduce-scatter",
+            .variant = "cores-simple",
+            .summary =
+                "kernels on compute units: blocks into scratch memory after a handshake, added there; host per rank",
+            .in_place = true,
+            .out_of_place = true,
+            .on_cores = true},
+       .plan = plan_reduce_scatter_cores<CoreProtocol::simple>,
+       .reduces = true},
+      // cores-ring, add-ring: blocks go around a ring and grow into sums on their way to their owners.
+      {.info = {.collective = "reduce-scatter",
+                .variant = "cores-ring",
+                .summary = "kernels on compute units, from neighbour to neighbour around a ring; host per rank",
+                .in_place = true,
+                .out_of_place = true,
+                .on_cores = true},
+       .plan =
+           [](Schedule& schedule) {
+             ReduceScatter scatter(schedule);
+             Ring::on_cores(schedule).reduce_by_kernel(terms_of(scatter.reduction()));
+             return scatter.finish();
+           },
+       .reduces = true,
+       .ring = true},
+  };
 }
 
 }  // namespace cortado::plan

@@ -15,88 +15,19 @@
 namespace cortado {
 namespace plan {
 
-// Each is defined in the file of the same name, except that the two protocols of kernels on compute units share
-// <collective>_cores.cpp, rings <collective>_ring.cpp, and the other reductions <collective>.cpp.
-Variant all_gather_b2b();
-Variant all_gather_bcst();
-Variant all_gather_cores_ll();
-Variant all_gather_cores_ring();
-Variant all_gather_cores_simple();
-Variant all_gather_mcast();
-Variant all_gather_pcpy();
-Variant all_gather_ring();
-Variant all_reduce_add();
-Variant all_reduce_add_ring();
-Variant all_reduce_cores_ll();
-Variant all_reduce_cores_ring();
-Variant all_reduce_cores_simple();
-Variant all_reduce_pcpy();
-Variant all_to_all_b2b();
-Variant all_to_all_cores_ll();
-Variant all_to_all_cores_simple();
-Variant all_to_all_pcpy();
-Variant all_to_all_swap();
-Variant broadcast_b2b();
-Variant broadcast_bcst();
-Variant broadcast_mcast();
-Variant broadcast_pcpy();
-Variant gather_pcpy();
-Variant point_to_point_pcpy();
-Variant reduce_scatter_add();
-Variant reduce_scatter_add_ring();
-Variant reduce_scatter_cores_ll();
-Variant reduce_scatter_cores_ring();
-Variant reduce_scatter_cores_simple();
-Variant reduce_scatter_pcpy();
-Variant scatter_b2b();
-Variant scatter_pcpy();
-
 namespace {
 
-/// Those of the library come after the others of each collective.
-std::vector<Variant> with_library(std::vector<Variant> list) {
-  std::ranges::move(library_variants(), std::back_inserter(list));
-  std::ranges::stable_sort(list, {}, [](const Variant& variant) { return variant.info.collective; });
-  return list;
-}
-
-/// In the order of `cortado list variants`: the plain form of a collective first.
+/// In the order of `cortado list variants`: the plain form of a collective first, those of the library last.
 const std::vector<Variant>& variants() {
-  static const std::vector<Variant> list = with_library({
-      all_gather_pcpy(),
-      all_gather_bcst(),
-      all_gather_mcast(),
-      all_gather_b2b(),
-      all_gather_ring(),
-      all_gather_cores_ll(),
-      all_gather_cores_simple(),
-      all_gather_cores_ring(),
-      all_to_all_pcpy(),
-      all_to_all_swap(),
-      all_to_all_b2b(),
-      all_to_all_cores_ll(),
-      all_to_all_cores_simple(),
-      reduce_scatter_pcpy(),
-      reduce_scatter_add(),
-      reduce_scatter_add_ring(),
-      reduce_scatter_cores_ll(),
-      reduce_scatter_cores_simple(),
-      reduce_scatter_cores_ring(),
-      all_reduce_pcpy(),
-      all_reduce_add(),
-      all_reduce_add_ring(),
-      all_reduce_cores_ll(),
-      all_reduce_cores_simple(),
-      all_reduce_cores_ring(),
-      broadcast_pcpy(),
-      broadcast_bcst(),
-      broadcast_mcast(),
-      broadcast_b2b(),
-      gather_pcpy(),
-      scatter_pcpy(),
-      scatter_b2b(),
-      point_to_point_pcpy(),
-  });
+  static const std::vector<Variant> list = [] {
+    std::vector<Variant> all;
+    for (auto* const family : {all_gather_variants, all_to_all_variants, reduce_scatter_variants, all_reduce_variants,
+                               rooted_variants, library_variants}) {
+      std::ranges::move(family(), std::back_inserter(all));
+    }
+    std::ranges::stable_sort(all, {}, [](const Variant& variant) { return variant.info.collective; });
+    return all;
+  }();
   return list;
 }
 

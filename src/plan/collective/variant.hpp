@@ -26,6 +26,13 @@ struct Variant {
   bool can_run_on(const Machine& machine) const { return has == nullptr || has(machine.features); }
 };
 
+/// Those of a collective, each in the file of its name.
+std::vector<Variant> all_gather_variants();
+std::vector<Variant> all_reduce_variants();
+std::vector<Variant> all_to_all_variants();
+std::vector<Variant> reduce_scatter_variants();
+std::vector<Variant> rooted_variants();  ///< of broadcast, gather, scatter and point-to-point
+
 /// What NCCL and RCCL run, including the variant `library`, which chooses among them.
 std::vector<Variant> library_variants();
 
