@@ -12,7 +12,7 @@
 namespace cortado::cli {
 namespace {
 
-/// Decimal digits, and k or M behind them: no sign, no 0x, no number that does not fit.
+/// Decimal digits, optionally followed by k or M: no sign, no 0x, no overflow.
 Status check_number(const Flag& flag, const NumberRange& range, const std::string& text) {
   const auto value = parse_count(text);
   if (value && *value >= range.least && *value <= range.most) return {};

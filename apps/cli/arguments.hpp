@@ -1,4 +1,4 @@
-// What stands behind a command on the command line, by the names of the table of flags.
+// The arguments and flags of a command, by their names in the table of flags.
 #pragma once
 
 #include <cstdint>
@@ -44,11 +44,11 @@ class Arguments {
     return value ? std::optional(static_cast<Number>(*value)) : std::nullopt;
   }
 
-  /// Refuses the first flag that means nothing in these modes.
+  /// Refuses the first flag that has no meaning in these modes.
   Status check(const std::vector<std::string_view>& modes) const;
 
  private:
-  std::string key(std::string_view flag) const;  // long name; the flag is one of the table
+  std::string key(std::string_view flag) const;  // long name; the flag must be in the table
   std::optional<std::uint64_t> number64(std::string_view flag) const;
 
   std::string_view command_;

@@ -1,4 +1,4 @@
-// cortado bench: a sweep in the look of nccl-tests, the phases of one copy, or GEMMs alone.
+// cortado bench: a sweep in the style of nccl-tests, the phases of one copy, or GEMMs alone.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -6,11 +6,8 @@
 #include "cortado/target.hpp"
 
 #include "base/text.hpp"
-#include "borrowed.hpp"
 #include "collective_request.hpp"
 #include "command.hpp"
-#include "gemm_bench.hpp"
-#include "host_copy_bench.hpp"
 #include "pipeline/bench.hpp"
 #include "pipeline/breakdown.hpp"
 #include "pipeline/explain.hpp"
@@ -44,7 +41,7 @@ constexpr Example kBenchExamples[] = {
 constexpr std::string_view kSizesOfSweep = "1KiB:1MiB";
 constexpr std::string_view kSizesOfCopy = "1KiB:64MiB";
 
-/// Of the phases of a measured copy; a trace keeps the last 16 iterations.
+/// For the phases of a measured copy; a trace keeps the last 16 iterations.
 constexpr std::uint32_t kTracedIterations = 16;
 constexpr std::uint32_t kTracedWarmup = 5;
 
@@ -99,7 +96,7 @@ class Sweep {
   }
 
  private:
-  /// What auto takes at every size of the sweep.
+  /// What auto chooses at every size of the sweep.
   Result<Exit> explain(const Machine& machine, pipeline::Chooser& chooser) {
     std::ranges::sort(request_.sizes);
     const auto evidence = pipeline::collective_evidence(request_.base.collective, machine);
@@ -126,7 +123,7 @@ class Sweep {
     return interrupted() ? Exit::interrupted : Exit::ok;
   }
 
-  /// Shows rows as they come and keeps them in report_.
+  /// Shows each row when it is ready, and keeps it in report_.
   Exit run_points(const pipeline::BenchPlan& plan, pipeline::PointRunner& runner) {
     if (!table_.json()) {
       console_.out(report::bench_heading(report_.header, table_.text()));
@@ -140,7 +137,8 @@ class Sweep {
                                     plan.points[i].label, point.prelaunch ? " prelaunch" : ""));
       const auto row = runner.run(i);
       console_.clear_progress();
-      if (!row && row.error().errors.front().about == About::machine) {  // a device of engines only: go on with those
+      if (!row && row.error().errors.front().about ==
+                      About::machine) {  // a device with engines only: continue with those variants
         report_.skipped.push_back({point.bytes, point.variant, point.prelaunch, row.error().errors.front()});
         if (!table_.json()) console_.out(report::bench_line(report_.skipped.back(), table_.text()));
         continue;
@@ -200,12 +198,12 @@ Result<Exit> run_phases(const Arguments& arguments, Console& console) {
   return Exit::interrupted;
 }
 
-/// GEMMs are predicted unless somebody asks for a device.
+/// GEMMs are predicted unless a device is requested.
 std::string_view place_of(const Arguments& arguments, bool gemms) {
   return target_mode(gemms && !arguments.given("--on") ? std::string(kSimulator) : arguments.text("--on"));
 }
 
-/// What features of DMA engines would give; all of them unless --with names some.
+/// What features of DMA engines would gain; all of them unless --with names some.
 Result<Exit> bench_features(const Arguments& arguments, Console& console) {
   const TableOutput table(arguments);
   CORTADO_RETURN_IF_ERROR(table.check({arguments.text("--machine")}));
@@ -252,9 +250,8 @@ Result<Exit> run_bench(const Arguments& arguments, Console& console) {
 
 }  // namespace
 
-Subcommand bench_command() {
-  return {"bench", "Measure or predict a collective by variant and size, the phases of a copy, or GEMMs",
-          kBenchExamples, run_bench};
-}
+constinit const Subcommand kBenchCommand{
+    "bench", "Measure or predict a collective by variant and size, the phases of a copy, or GEMMs", kBenchExamples,
+    run_bench};
 
 }  // namespace cortado::cli

@@ -5,9 +5,9 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "machine/write.hpp"
-#include "output_file.hpp"
 #include "pipeline/calibrate.hpp"
 #include "study_progress.hpp"
+#include "table_output.hpp"
 
 namespace cortado::cli {
 namespace {
@@ -46,9 +46,8 @@ Result<Exit> run_calibrate(const Arguments& arguments, Console& console) {
 
 }  // namespace
 
-Subcommand calibrate_command() {
-  return {"calibrate", "Measure the embedded node on this computer and write a machine file", kCalibrateExamples,
-          run_calibrate};
-}
+constinit const Subcommand kCalibrateCommand{"calibrate",
+                                             "Measure the embedded node on this computer and write a machine file",
+                                             kCalibrateExamples, run_calibrate};
 
 }  // namespace cortado::cli

@@ -1,8 +1,10 @@
-// Parses a command line by the table of flags, hands over to a command, and maps every outcome to an exit code.
+// Parses a command line by the table of flags, runs the command, and maps every outcome to an exit code.
 #include "command_line.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,19 +16,63 @@
 #include "base/uncaught.hpp"
 #include "command.hpp"
 #include "flags.hpp"
-#include "help.hpp"
-#include "moved.hpp"
-#include "on_throw.hpp"
 
 namespace cortado::cli {
 namespace {
+
+/// A word of an earlier version, and its replacement.
+struct Moved {
+  std::string_view command;  ///< empty: any
+  std::string_view word;     ///< empty: the command itself
+  std::string_view hint;
+};
+
+constexpr Moved kMoved[] = {
+    {"encode", "", "use cortado packets FILE"},
+    {"decode", "", "use cortado packets --decode FILE"},
+    {"breakdown", "", "use cortado bench copy --phases --on sim"},
+    {"compare", "", "use cortado run WHAT --on soft,sim"},
+    {"simulate", "", "use cortado run WHAT --on sim"},
+    {"explain", "",
+     "use cortado plan COLLECTIVE --bytes SIZE --explain, or cortado overlap COLLECTIVE --gemm MxNxK --explain"},
+    {"characterize", "", "use cortado overlap COLLECTIVE --gemm MxNxK --why, or cortado overlap COLLECTIVE --map"},
+    {"what-if", "", "use cortado overlap COLLECTIVE --gemm MxNxK --with FEATURES"},
+    {"plan", "ficco", "use cortado plan overlap COLLECTIVE --gemm MxNxK --strategy hetero-fused-1d"},
+    {"plan", "t3", "use cortado plan overlap COLLECTIVE --gemm MxNxK --strategy t3"},
+    {"list", "policies", "use cortado list strategies"},
+    {"list", "schedules", "use cortado list strategies"},
+    {"list", "systems", "use cortado list strategies"},
+    {"list", "devices", "use cortado list targets"},
+    {"", "--collective", "name it after the command, as in cortado overlap all-gather"},
+    {"", "--schedule", "use --strategy"},
+    {"", "--product-first", "use --gemm-first"},
+    {"", "--iterations", "use --iters"},
+    {"run", "--picture", "use --html"},
+    {"sweep", "--picture", "use --html; its charts can be saved as SVG"},
+    {"overlap", "--policy", "use --strategy"},
+    {"overlap", "--dependent", "leave it out: it is the default unless --independent is given"},
+    {"bench", "on", "use --prelaunch"},
+    {"bench", "off", "use --no-prelaunch"},
+    {"bench", "both", "leave it out: both is the default"},
+    {"demo", "--on", "leave it out: the tour runs a fixed list of commands"},
+    {"demo", "--bytes", "leave it out: the tour runs a fixed list of commands"},
+};
+
+/// What to type instead of a flag or an argument that the command had, or of the command itself.
+std::optional<std::string> moved_word(std::string_view command, std::string_view word = {}) {
+  const auto* found = std::ranges::find_if(kMoved, [&](const Moved& moved) {
+    return moved.word == word && (moved.command == command || moved.command.empty());
+  });
+  if (found == std::end(kMoved)) return {};
+  return std::string(found->hint);
+}
 
 constexpr std::string_view kSeeHelp = "see cortado {} --help";
 
 /// CLI11 cuts the words into flags, values and arguments; what they mean is in the table.
 struct Parser {
   CLI::App app{"", "cortado"};
-  const Subcommand* command = nullptr;  ///< that the arguments name
+  const Subcommand* command = nullptr;  ///< named by the arguments
   CLI::App* sub = nullptr;
   Arguments arguments{""};
   Status status{};  ///< the first value that was not accepted
@@ -51,7 +97,7 @@ struct Parser {
       return;
     }
     const CLI::callback_t store = [this, &flag](const CLI::results_t& values) {
-      const bool alone = flag.is_optional() && values == CLI::results_t{""};  // CLI11's word for no value
+      const bool alone = flag.is_optional() && values == CLI::results_t{""};  // CLI11's form of no value
       set(flag, alone ? CLI::results_t{} : values);
       return true;
     };
@@ -87,7 +133,7 @@ std::string near(std::string_view wrong, const std::vector<std::string>& candida
 }
 
 Diagnostic unknown_command(const std::string& first) {
-  if (const auto now = moved_command(first)) {
+  if (const auto now = moved_word(first)) {
     return {"usage.subcommand", fmt::format("the command {} no longer exists", first), *now};
   }
   const bool option = first.starts_with('-');
@@ -122,7 +168,7 @@ Diagnostic unknown_word(const Subcommand& command, const std::string& word) {
   return {code, message, (elsewhere.empty() ? near(flag, known) : elsewhere) + help};
 }
 
-/// A flag that stands without its value, for which CLI11 would take the next flag.
+/// A flag without its value: CLI11 would take the next flag as the value.
 Status check_values(const Subcommand& command, const std::vector<std::string>& words) {
   for (std::size_t i = 1; i < words.size(); ++i) {
     const Flag* const flag = words[i].starts_with('-') ? find_flag(command.name, words[i]) : nullptr;
@@ -142,14 +188,14 @@ Diagnostic usage_error(const Parser& parser, const CLI::Error& error, const std:
     return {"usage.subcommand", "no command given",
             fmt::format("use one of {}; cortado demo gives a tour", join(command_names()))};
   }
-  // What is not known comes before what is missing: it may be the missing thing under another name.
+  // Unknown words come before missing ones: one may be the missing argument under another name.
   if (const auto extras = parser.sub->remaining(true); !extras.empty()) {
     return unknown_word(*parser.command, extras.front());
   }
   return {"usage.argument", error.what(), fmt::format(fmt::runtime(kSeeHelp), parser.command->name)};
 }
 
-/// The words before "--" and those behind it, where the first one names a command that runs another.
+/// The words before "--" and those after it, if the first one names a command that runs another.
 std::pair<std::vector<std::string>, std::vector<std::string>> cut_command(const std::vector<std::string>& words) {
   const auto cut = std::ranges::find(words, "--");
   if (words.empty() || cut == words.end()) return {words, {}};
@@ -171,7 +217,7 @@ Result<Exit> run_parsed(const Parser& parser, Console& console) {
   return parser.command->run(parser.arguments, console);
 }
 
-/// What the words mean where CLI11 stopped: they ask for help or for the version, or they are wrong.
+/// What the words mean if CLI11 stopped: they ask for help or for the version, or they are wrong.
 Exit stopped(Console& console, const Parser& parser, const CLI::Error& why, const std::vector<std::string>& words) {
   if (dynamic_cast<const CLI::CallForHelp*>(&why) != nullptr) {
     if (parser.command == nullptr && !words.front().starts_with('-')) {

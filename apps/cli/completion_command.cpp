@@ -14,13 +14,13 @@ constexpr Example kCompletionExamples[] = {
     {"cortado completion bash > cortado.bash", "then source it: . ./cortado.bash, for example in ~/.bashrc"},
     {"cortado completion zsh > _cortado", "put the file in a folder that is in $fpath"}};
 
-/// Stands for paths among the words of a place.
+/// Represents paths among the words of a place.
 constexpr std::string_view kFiles = "@file";
 
 std::string words_of(const Flag& flag) {
   if (flag.accepts == "file") return std::string(kFiles);
   std::string words = join(known_values(flag), " ");
-  // Machines, sweeps, and what is run or shown may be files as well.
+  // Machines, sweeps, and what is run or shown may also be files.
   const bool files = flag.accepts == "@machines" || flag.accepts == "@shown" || flag.accepts == "@studies";
   if (files || (flag.commands == "run" && flag.is_argument())) words += fmt::format(" {}", kFiles);
   return words;
@@ -139,9 +139,7 @@ Result<Exit> run_completion(const Arguments& arguments, Console& console) {
 
 }  // namespace
 
-Subcommand completion_command() {
-  return {"completion", "Print a shell script that completes commands, flags and names", kCompletionExamples,
-          run_completion};
-}
+constinit const Subcommand kCompletionCommand{
+    "completion", "Print a shell script that completes commands, flags and names", kCompletionExamples, run_completion};
 
 }  // namespace cortado::cli

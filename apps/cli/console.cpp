@@ -27,7 +27,7 @@ int write_fully(int fd, std::string_view text) {
 // Carriage return and "erase to the end of the line".
 constexpr std::string_view kEraseLine = "\r\x1b[K";
 
-/// So long a command may take without a word.
+/// How long a command may run without any message.
 constexpr std::chrono::seconds kQuiet{2};
 
 }  // namespace
@@ -69,7 +69,7 @@ void Console::stage(std::string name) {
     stage_ = std::make_unique<StageClock>(
         std::move(name), [this](const std::string& line) { progress(line); }, kQuiet);
   } catch (const std::system_error&) {
-    // No thread to be had: the command works without a word.
+    // No thread available: the command runs without messages.
   }
 }
 

@@ -1,4 +1,4 @@
-// Where the program speaks: results on standard output, everything else on standard error.
+// Output of the program: results on standard output, everything else on standard error.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ namespace cortado::cli {
 /// Exit codes of every subcommand.
 enum class Exit {
   ok = 0,
-  failed = 1,  ///< the checked thing failed: verification refused, wrong bytes, a fault, a time-out, points of a sweep
-  usage = 2,   ///< bad arguments, bad input files, or an environment that cannot do it
+  failed = 1,  ///< what was checked failed: verification refused, wrong bytes, a fault, a time-out, points of a sweep
+  usage = 2,   ///< wrong arguments, wrong input files, or a problem of the environment
   interrupted = 130,  ///< stopped by an interrupt, after showing what was finished
 };
 
-/// Control characters other than line feed and tab are escaped in all that it prints: names in files and on the command
-/// line may have them.
+/// Control characters other than line feed and tab are escaped in everything it prints: names in files and on the
+/// command line may have them.
 class Console {
  public:
   Console() = default;
@@ -31,7 +31,7 @@ class Console {
   Console& operator=(const Console&) = delete;
   ~Console() { end_stage(); }
 
-  /// A result. When the reader of the pipe has gone away the text is dropped: that is not an error.
+  /// A result. If the reader of the pipe is gone, the text is dropped; that is not an error.
   void out(std::string_view text);
 
   /// "cortado: <line>" on standard error.
@@ -43,21 +43,21 @@ class Console {
   /// All errors, and the exit code they mean.
   Exit failure(const Failure& failure);
 
-  /// What the command is at: "proving". It shows, with the seconds so far, once the command has taken two, until there
-  /// is a result or an error; nothing if standard error is no terminal.
+  /// The current step of the command: "proving". It is shown, with the elapsed seconds, after two seconds and until
+  /// there is a result or an error; nothing if standard error is not a terminal.
   void stage(std::string name);
 
-  /// How far the stage is. May be called by any thread and as often as it likes.
+  /// Progress of the stage. May be called by any thread, as often as needed.
   void stage_at(std::uint64_t done, std::uint64_t of);
 
-  /// A line on standard error that the next one overwrites; nothing if that is no terminal.
+  /// A line on standard error that the next one overwrites; nothing if that is not a terminal.
   void progress(std::string_view line);
   void clear_progress() { progress({}); }
 
   /// Nobody reads the results any more.
   bool reader_gone() const { return reader_gone_; }
 
-  /// Error of writing the results, other than a reader that went away.
+  /// An error while writing the results, other than a reader that is gone.
   Status status() const { return status_; }
 
  private:

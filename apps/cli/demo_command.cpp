@@ -1,4 +1,4 @@
-// cortado demo: a tour for someone who sees it for the first time, as command lines that it prints and runs.
+// cortado demo: a tour for new users, as command lines that it prints and runs.
 #include <array>
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 #include "flags.hpp"
 #include "fold.hpp"
 #include "interrupt.hpp"
-#include "output_file.hpp"
+#include "table_output.hpp"
 
 namespace cortado::cli {
 namespace {
@@ -65,8 +65,7 @@ Result<Exit> run_demo(const Arguments& arguments, Console& console) {
 
 }  // namespace
 
-Subcommand demo_command() {
-  return {"demo", "Take a tour: print and run the most useful commands", kDemoExamples, run_demo};
-}
+constinit const Subcommand kDemoCommand{"demo", "Take a tour: print and run the most useful commands", kDemoExamples,
+                                        run_demo};
 
 }  // namespace cortado::cli

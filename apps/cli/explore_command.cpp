@@ -1,4 +1,4 @@
-// cortado explore: the page with the simulator in it, for the browser of this computer.
+// cortado explore: serves the page with the simulator to the browser of this computer.
 #include <cerrno>
 #include <filesystem>
 #include <string>
@@ -14,7 +14,7 @@ constexpr Example kExploreExamples[] = {
     {"cortado explore --port 8080",
      "every strategy's timeline at http://127.0.0.1:8080/, computed by the page itself"}};
 
-/// The program that serves it, beside this one.
+/// The program that serves it, in the same folder as this one.
 std::string page_server() {
   std::error_code error;
   const auto here = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
@@ -33,9 +33,8 @@ Result<Exit> run_explore(const Arguments& arguments, Console&) {
 
 }  // namespace
 
-Subcommand explore_command() {
-  return {"explore", "Explore interactively: serve the simulator as a web page on this computer", kExploreExamples,
-          run_explore};
-}
+constinit const Subcommand kExploreCommand{"explore",
+                                           "Explore interactively: serve the simulator as a web page on this computer",
+                                           kExploreExamples, run_explore};
 
 }  // namespace cortado::cli

@@ -10,7 +10,7 @@
 
 #include "base/check.hpp"
 #include "base/text.hpp"
-#include "lists.hpp"
+#include "command.hpp"
 #include "plan/choose.hpp"
 #include "plan/kv.hpp"
 #include "plan/overlap.hpp"

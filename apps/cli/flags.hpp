@@ -17,15 +17,15 @@ inline constexpr std::string_view kDefaultMachine = "mi300x-8";
 struct Flag {
   std::string_view commands;  ///< that have it, separated by spaces
   std::string_view name;      ///< "--bytes", "-o,--output"; an argument has no dashes
-  /// What stands behind it in --help; empty: a switch. NAMES: names separated by commas. Ending in "...": may be
-  /// repeated. In brackets: an argument that may be left out, or a flag that may stand without its value.
+  /// What follows it in --help; empty: a switch. NAMES: names separated by commas. Ending in "...": may be
+  /// repeated. In brackets: an optional argument, or a flag with an optional value.
   std::string_view value;
   /// Empty: any text. "a|b": one of these. "@machines": names of a list, for completion. "file": a path, for
-  /// completion. "number 1": a whole number from 1 on that fits 32 bits, "number64 1": 64 bits.
+  /// completion. "number 1": a whole number of at least 1 that fits into 32 bits, "number64 1": 64 bits.
   std::string_view accepts;
-  std::string_view initial;  ///< default; empty: none, or the meaning tells it
-  /// Of the command, in which it means something; empty: in all. "sim": in that mode. "alone|independent": in either.
-  /// "overlap dependent": where both hold.
+  std::string_view initial;  ///< default; empty: none, or described by the meaning
+  /// In which the flag has a meaning; empty: in all. "sim": in that mode. "alone|independent": in either.
+  /// "overlap dependent": if both hold.
   std::string_view modes;
   std::string_view meaning;
 
@@ -41,7 +41,7 @@ struct Flag {
 struct Mode {
   std::string_view name;
   std::string_view what;  ///< "--seed is for devices"
-  std::string_view how;   ///< to get there: "give --on soft"
+  std::string_view how;   ///< how to select it: "give --on soft"
 };
 
 std::span<const Flag> all_flags();
@@ -50,21 +50,21 @@ std::vector<const Flag*> flags_of(std::string_view command);  ///< in the order 
 const Flag* find_flag(std::string_view command, std::string_view name);
 const Mode& mode_of(std::string_view name);
 
-/// Whether split() gives that part.
+/// Whether split() would return this part.
 bool has_part(std::string_view text, char separator, std::string_view part);
 
-/// The whole numbers that a flag takes; none if it takes other things.
+/// The whole numbers that a flag accepts; none if it accepts something else.
 struct NumberRange {
   std::uint64_t least = 0;
   std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
 };
 std::optional<NumberRange> number_range(const Flag& flag);
 
-/// All that a flag accepts, as far as it is known: choices, or the names of its list.
+/// The known values of a flag: choices, or the names of its list.
 std::vector<std::string> known_values(const Flag& flag);
 
 /// "a, b or c"
 std::string alternatives(const std::vector<std::string>& names);
-bool is_closed(const Flag& flag);  ///< nothing but the known values
+bool is_closed(const Flag& flag);  ///< accepts only the known values
 
 }  // namespace cortado::cli

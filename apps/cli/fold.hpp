@@ -10,7 +10,7 @@ namespace cortado::cli {
 
 inline constexpr std::size_t kTerminalWidth = 120;
 
-/// Lines of at most so many columns, cut at spaces; all but the first begin with `indent` spaces, and all but the last
+/// Lines of at most `width` columns, cut at spaces; all but the first begin with `indent` spaces, and all but the last
 /// end with `mark`. The first one begins at column `begin`.
 inline std::string folded(std::string_view text, std::size_t indent, std::size_t begin = 0, std::string_view mark = {},
                           std::size_t width = kTerminalWidth) {
@@ -29,7 +29,7 @@ inline std::string folded(std::string_view text, std::size_t indent, std::size_t
   return lines;
 }
 
-/// The same for a command line, continued as a shell takes it.
+/// The same for a command line, continued in the syntax of a shell.
 inline std::string folded_command(std::string_view command, std::size_t indent, std::size_t begin = 0,
                                   std::size_t width = kTerminalWidth) {
   return folded(command, indent, begin, " \\", width);

@@ -1,12 +1,13 @@
-#include "gemm_bench.hpp"
+// cortado bench gemm: times of GEMMs alone.
+#include "pipeline/gemm_bench.hpp"
 
 #include "cortado/machine.hpp"
 #include "cortado/program.hpp"
 #include "cortado/target.hpp"
 
-#include "borrowed.hpp"
+#include "command.hpp"
 #include "pipeline/bench.hpp"
-#include "pipeline/gemm_bench.hpp"
+#include "study_progress.hpp"
 #include "table_output.hpp"
 #include "target_request.hpp"
 

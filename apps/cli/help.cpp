@@ -1,10 +1,10 @@
-#include "help.hpp"
-
+// --help, from the tables of commands and flags.
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "command.hpp"
 #include "flags.hpp"
 #include "fold.hpp"
 

@@ -1,13 +1,13 @@
-#include "host_copy_bench.hpp"
-
+// cortado bench host-copy.
 #include <algorithm>
 
 #include "cortado/machine.hpp"
 #include "cortado/target.hpp"
 
 #include "base/text.hpp"
-#include "borrowed.hpp"
+#include "command.hpp"
 #include "pipeline/kv/host_copy.hpp"
+#include "study_progress.hpp"
 #include "table_output.hpp"
 #include "target_request.hpp"
 
@@ -15,7 +15,7 @@ namespace cortado::cli {
 namespace {
 
 constexpr std::string_view kBlockSizes = "4KiB:16MiB";
-/// Of a transfer on a device, where nobody says how many blocks.
+/// Default number of blocks of a transfer on a device.
 constexpr std::uint64_t kMeasuredBytes = std::uint64_t{64} << 20;
 
 }  // namespace

@@ -15,7 +15,7 @@ volatile std::sig_atomic_t g_watched = 0;
 volatile std::sig_atomic_t g_interrupted = 0;
 volatile std::sig_atomic_t g_terminal = 0;  // standard error is one
 
-/// Only what a signal handler may call.
+/// Calls only what is allowed in a signal handler.
 [[noreturn]] void end_at_once() {
   remove_unfinished_file();
   constexpr std::string_view kMessage = "\r\x1b[Kcortado: interrupted\n";
@@ -33,9 +33,9 @@ void on_interrupt(int) {
 }  // namespace
 
 void handle_interrupts() {
-  // A reader that went away shows as EPIPE, which the console takes for the end of interest.
+  // If the reader is gone, writes fail with EPIPE, and the console stops writing.
   std::signal(SIGPIPE, SIG_IGN);
-  // So does a file that grows beyond the limit of the process: as EFBIG, an error like any other.
+  // A file that exceeds the limit of the process gives EFBIG, an error like any other.
   std::signal(SIGXFSZ, SIG_IGN);
   g_terminal = ::isatty(STDERR_FILENO);
   for (const int signal : {SIGINT, SIGTERM}) {

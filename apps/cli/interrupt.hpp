@@ -1,5 +1,5 @@
-// Interrupts (Ctrl-C, SIGTERM): a command that has something to show for what is done stops at its next opportunity,
-// the others end at once. Either way the exit code is 130, a message is given, and no half-written file stays behind.
+// Interrupts (Ctrl-C, SIGTERM): a command with partial results to show stops at its next opportunity,
+// the others end at once. Either way the exit code is 130, a message is shown, and no partial file is left.
 #pragma once
 
 namespace cortado::cli {
@@ -8,7 +8,7 @@ namespace cortado::cli {
 /// scripts) stay ignored.
 void handle_interrupts();
 
-/// From now on the first interrupt is only noticed; the second one ends the process at once.
+/// From now on the first interrupt is only recorded; the second one ends the process at once.
 void watch_for_interrupt();
 
 bool interrupted();

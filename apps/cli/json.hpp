@@ -1,4 +1,4 @@
-// JSON values of the command line's answers.
+// JSON values in the output of the command line.
 #pragma once
 
 #include <vector>

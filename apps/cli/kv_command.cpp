@@ -1,11 +1,10 @@
-// cortado kv: fetch a cached prefix from host memory, or compute it again?
+// cortado kv: fetch a cached prefix from host memory, or recompute it?
 #include <fmt/format.h>
 
 #include "cortado/model.hpp"
 #include "cortado/program.hpp"
 
 #include "base/text.hpp"
-#include "borrowed.hpp"
 #include "command.hpp"
 #include "pipeline/kv/study.hpp"
 #include "serve/first_token.hpp"
@@ -57,9 +56,8 @@ Result<pipeline::KvStudyRequest> kv_request(const Arguments& arguments) {
   return request;
 }
 
-Subcommand kv_command() {
-  return {"kv", "Compare strategies for fetching a cached KV prefix from host memory with recomputing it", kKvExamples,
-          run_kv};
-}
+constinit const Subcommand kKvCommand{
+    "kv", "Compare strategies for fetching a cached KV prefix from host memory with recomputing it", kKvExamples,
+    run_kv};
 
 }  // namespace cortado::cli

@@ -1,4 +1,4 @@
-// cortado list: what there is.
+// cortado list: machines, variants, strategies and so on.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,7 +14,6 @@
 
 #include "base/text.hpp"
 #include "command.hpp"
-#include "lists.hpp"
 #include "pipeline/breakdown.hpp"
 #include "pipeline/compare.hpp"
 #include "pipeline/explain.hpp"
@@ -300,9 +299,8 @@ std::vector<std::string> list_names() {
   return names;
 }
 
-Subcommand list_command() {
-  return {"list", "List machines, collectives, variants, strategies, and other values that flags accept", kListExamples,
-          run_list};
-}
+constinit const Subcommand kListCommand{
+    "list", "List machines, collectives, variants, strategies, and other values that flags accept", kListExamples,
+    run_list};
 
 }  // namespace cortado::cli

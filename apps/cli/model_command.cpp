@@ -1,4 +1,4 @@
-// cortado model: what a step of a whole model takes on a machine, by every system.
+// cortado model: the time of a step of a whole model on a machine, by every system.
 
 #include <fmt/format.h>
 
@@ -8,10 +8,7 @@
 
 #include "base/file.hpp"
 #include "base/text.hpp"
-#include "borrowed.hpp"
 #include "command.hpp"
-#include "model_on_device.hpp"
-#include "output_file.hpp"
 #include "study_progress.hpp"
 #include "study_requests.hpp"
 #include "table_output.hpp"
@@ -84,7 +81,7 @@ Result<Phase> phase_of(const Arguments& arguments, const Model& model) {
   return phase;
 }
 
-/// Inference divides its batch among micro-batches: there are no more of them than sequences.
+/// Inference divides its batch into micro-batches: at most as many as sequences.
 Status fit_micro_batches(const Arguments& arguments, const Phase& phase, Layout& layout) {
   if (phase.trains() || phase.batch == 0 || layout.micro_batches <= phase.batch) return {};
   if (!arguments.given("--micro-batches")) {
@@ -96,7 +93,7 @@ Status fit_micro_batches(const Arguments& arguments, const Phase& phase, Layout&
               fmt::format("use --micro-batches 1 to {}, or a larger --batch", phase.batch));
 }
 
-/// The power policies of the step, and the timeline of a layer, as far as they are asked for.
+/// The power policies of the step and the timeline of a layer, if they are requested.
 Outcome<void> add_details(const Arguments& arguments, const pipeline::ModelPower& power,
                           const pipeline::ModelOptions& options, pipeline::ModelStudy& study,
                           pipeline::ModelReport& report) {
@@ -197,9 +194,8 @@ Outcome<void> add_policies(const pipeline::ModelPower& power, const pipeline::Mo
   return {};
 }
 
-Subcommand model_command() {
-  return {"model", "Predict the time of a training or inference step of a whole model, with every system",
-          kModelExamples, run_model};
-}
+constinit const Subcommand kModelCommand{
+    "model", "Predict the time of a training or inference step of a whole model, with every system", kModelExamples,
+    run_model};
 
 }  // namespace cortado::cli

@@ -1,7 +1,7 @@
-#include "model_on_device.hpp"
-
+// cortado model --on soft: a small model that really runs.
 #include "cortado/target.hpp"
 
+#include "command.hpp"
 #include "pipeline/run_model.hpp"
 #include "table_output.hpp"
 #include "target_request.hpp"
@@ -9,7 +9,7 @@
 namespace cortado::cli {
 namespace {
 
-/// The flag, or what suits a model that runs on a CPU.
+/// The flag, or a default that suits a model on a CPU.
 std::uint64_t number_or(const Arguments& arguments, const char* flag, std::uint64_t otherwise) {
   return arguments.given(flag) ? *arguments.number<std::uint64_t>(flag) : otherwise;
 }

@@ -7,7 +7,7 @@
 #include "command.hpp"
 #include "device/kfd/kfd.hpp"
 #include "device/vkfd/vkfd.hpp"
-#include "output_file.hpp"
+#include "table_output.hpp"
 #include "target_request.hpp"
 
 namespace cortado::cli {
@@ -18,7 +18,7 @@ constexpr Example kNodeExamples[] = {
     {"cortado node --races --adversarial --seed 7 -- cortado run all-to-all --bytes 64KiB --on kfd",
      "in a random order, reporting any engine that reads what another is still writing"}};
 
-/// Beside this program, or where an installation puts libraries.
+/// Next to this program, or where an installation puts libraries.
 std::string interposer() {
   std::error_code error;
   const auto here = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
@@ -61,8 +61,7 @@ Result<Exit> run_node(const Arguments& arguments, Console& console) {
 
 }  // namespace
 
-Subcommand node_command() {
-  return {"node", "Run a program written for AMD GPUs on a virtual driver, without a GPU", kNodeExamples, run_node};
-}
+constinit const Subcommand kNodeCommand{"node", "Run a program written for AMD GPUs on a virtual driver, without a GPU",
+                                        kNodeExamples, run_node};
 
 }  // namespace cortado::cli

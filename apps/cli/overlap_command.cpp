@@ -1,6 +1,4 @@
 // cortado overlap: a GEMM and a collective at the same time, by every strategy.
-#include "overlap_command.hpp"
-
 #include <algorithm>
 #include <set>
 
@@ -12,9 +10,7 @@
 
 #include "base/file.hpp"
 #include "base/text.hpp"
-#include "borrowed.hpp"
 #include "command.hpp"
-#include "output_file.hpp"
 #include "overlap_request.hpp"
 #include "pipeline/characterize.hpp"
 #include "pipeline/explain.hpp"
@@ -92,7 +88,7 @@ class Overlap {
     CORTADO_ASSIGN_OR_RETURN(const auto request, target_request(arguments_, on, problem.ranks, machine));
     CORTADO_ASSIGN_OR_RETURN(const auto target, open_target(request, machine));
     if (target->predicts()) tell_what_is_borrowed(machine, console_);
-    if (!target->predicts()) watch_for_interrupt();  // what is predicted ends at once: there is nothing to clean up
+    if (!target->predicts()) watch_for_interrupt();  // a prediction may end at once: there is nothing to clean up
     tell_many_chunks(options.knobs.chunks, problem.ranks == 0 ? machine.gpus : problem.ranks);
     if (arguments_.given("--with")) return run_what_if(problem, machine, options);
     const auto report = pipeline::study_overlap(problem, machine, *target, options);
@@ -273,8 +269,7 @@ Result<Exit> explain_strategy(const Arguments& arguments, Console& console, cons
   return Overlap(arguments, console, collective).run({asked_strategy(arguments)});
 }
 
-Subcommand overlap_command() {
-  return {"overlap", "Compare strategies for overlapping a GEMM with a collective", kOverlapExamples, run_overlap};
-}
+constinit const Subcommand kOverlapCommand{"overlap", "Compare strategies for overlapping a GEMM with a collective",
+                                           kOverlapExamples, run_overlap};
 
 }  // namespace cortado::cli

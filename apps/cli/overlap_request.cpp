@@ -49,7 +49,7 @@ Status set_sizes(const Arguments& arguments, std::vector<CollectiveRequest>& col
         fmt::format("{} given for {}", counted(sizes.size(), "size"), counted(collectives.size(), "collective")),
         "use one for all, or one for each, separated by commas");
   }
-  CORTADO_RETURN_IF_ERROR(sizes.size() == 1 ? arguments.bytes("--bytes") : Bytes{});  // tells which flag is missing
+  CORTADO_RETURN_IF_ERROR(sizes.size() == 1 ? arguments.bytes("--bytes") : Bytes{});  // says which flag is missing
   sizes.resize(collectives.size(), sizes.front());
   for (std::size_t i = 0; i < collectives.size(); ++i) {
     CollectiveRequest& request = collectives[i];
@@ -75,7 +75,7 @@ std::vector<std::string_view> overlap_modes(const Arguments& arguments) {
     const bool found = known != strategies().end();
     if (plain == pipeline::kAutoStrategy || (found && known->family == "T3")) {
       modes.push_back("t3");
-    } else if (!found) {  // all, the default, or a mistake that is told later
+    } else if (!found) {  // all, the default, or a mistake that is reported later
       modes.insert(modes.end(), {"ficco", "t3", "c3"});
     } else if (known->family == "C3" || known->family == "ConCCL") {
       modes.push_back("c3");

@@ -17,7 +17,7 @@ std::vector<std::string_view> overlap_modes(const Arguments& arguments);
 
 Relation relation_of(const Arguments& arguments, const std::string& collective);
 
-/// Of --gemm, which is required, and --dtype. Whether a machine can do it is not asked here.
+/// From --gemm, which is required, and --dtype. Whether a machine supports it is not checked here.
 Result<GemmShape> gemm_of(const Arguments& arguments);
 
 /// --planner, or --strategy.

@@ -22,7 +22,7 @@ Result<std::vector<DwordStream>> parse_dwords(std::string_view text, const std::
 /// Little-endian bytes.
 Result<std::vector<DwordStream>> parse_binary_dwords(std::string_view bytes, const std::string& file);
 
-/// "00000001 0000ffff ...", sixteen in a line, each line ended.
+/// "00000001 0000ffff ...", sixteen per line, with a newline after each line.
 std::string format_dwords(std::span<const std::uint32_t> dwords, std::string_view indent = "");
 
 /// The line that starts the stream of a queue, and any other comment line.

@@ -1,4 +1,4 @@
-// cortado packets: the dwords that a GPU would get, and back.
+// cortado packets: a program as the dwords that a GPU would receive, and back.
 #include <fmt/format.h>
 
 #include "cortado/packets.hpp"
@@ -85,7 +85,7 @@ struct Line {
   std::string text;
 };
 
-/// The packets of one stream up to its end or to the first that cannot be read.
+/// The packets of one stream up to its end, or up to the first that cannot be decoded.
 struct DecodedStream {
   std::vector<Line> lines;
   std::optional<Diagnostic> error;
@@ -170,9 +170,8 @@ Result<Exit> run_packets(const Arguments& arguments, Console& console) {
 
 }  // namespace
 
-Subcommand packets_command() {
-  return {"packets", "Print a program's DMA queues as the dwords a GPU would receive, or decode such dwords",
-          kPacketsExamples, run_packets};
-}
+constinit const Subcommand kPacketsCommand{
+    "packets", "Print a program's DMA queues as the dwords a GPU would receive, or decode such dwords",
+    kPacketsExamples, run_packets};
 
 }  // namespace cortado::cli

@@ -10,8 +10,6 @@
 #include "base/text.hpp"
 #include "collective_request.hpp"
 #include "command.hpp"
-#include "output_file.hpp"
-#include "overlap_command.hpp"
 #include "overlap_request.hpp"
 #include "pipeline/explain.hpp"
 #include "reproduce/evidence.hpp"
@@ -135,9 +133,8 @@ Result<Exit> run_plan(const Arguments& arguments, Console& console) {
 
 }  // namespace
 
-Subcommand plan_command() {
-  return {"plan", "Plan a collective, or a GEMM and a collective together, and write a program file", kPlanExamples,
-          run_plan};
-}
+constinit const Subcommand kPlanCommand{
+    "plan", "Plan a collective, or a GEMM and a collective together, and write a program file", kPlanExamples,
+    run_plan};
 
 }  // namespace cortado::cli

@@ -1,4 +1,4 @@
-// cortado power: what a GEMM and a collective draw, alone and at once, under policies of power management.
+// cortado power: the power of a GEMM and a collective, alone and at once, under power-management policies.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -7,7 +7,6 @@
 #include "cortado/study.hpp"
 
 #include "base/text.hpp"
-#include "borrowed.hpp"
 #include "command.hpp"
 #include "overlap_request.hpp"
 #include "study_progress.hpp"
@@ -120,9 +119,8 @@ Result<pipeline::PowerOptions> power_options(const Arguments& arguments) {
   return options;
 }
 
-Subcommand power_command() {
-  return {"power", "Predict power and energy of a GEMM and a collective, alone and together, by power policy",
-          kPowerExamples, run_power};
-}
+constinit const Subcommand kPowerCommand{
+    "power", "Predict power and energy of a GEMM and a collective, alone and together, by power policy", kPowerExamples,
+    run_power};
 
 }  // namespace cortado::cli

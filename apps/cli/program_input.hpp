@@ -19,11 +19,11 @@ struct ProgramInput {
 /// Reads the file ("-" = standard input) and the machine named by the user or by the program.
 Result<ProgramInput> read_program(const std::string& path, const std::optional<std::string>& machine);
 
-/// Refuses codes that are no rules of the verifier.
+/// Refuses codes that are not rules of the verifier.
 Status check_rule_codes(const std::vector<std::string>& codes);
 
-/// A file that has more ranks than the machine of the command line has GPUs is bad input, not a program that was found
-/// wanting.
+/// A file with more ranks than the machine of the command line has GPUs is wrong input, not a program that failed its
+/// check.
 Status check_ranks(const Program& program, const Machine& machine, const std::string& file);
 
 }  // namespace cortado::cli

@@ -1,9 +1,8 @@
-// cortado reproduce: published numbers beside ours.
+// cortado reproduce: published numbers next to ours.
 #include <fmt/format.h>
 
 #include "base/file.hpp"
 #include "command.hpp"
-#include "output_file.hpp"
 #include "reproduce/machines.hpp"
 #include "reproduce/reproduce.hpp"
 #include "study_progress.hpp"
@@ -57,8 +56,7 @@ Result<Exit> run_reproduce(const Arguments& arguments, Console& console) {
 
 }  // namespace
 
-Subcommand reproduce_command() {
-  return {"reproduce", "Compare published results with simulated ones", kReproduceExamples, run_reproduce};
-}
+constinit const Subcommand kReproduceCommand{"reproduce", "Compare published results with simulated ones",
+                                             kReproduceExamples, run_reproduce};
 
 }  // namespace cortado::cli

@@ -1,5 +1,4 @@
-#include "run_both.hpp"
-
+// cortado run --on soft,sim: a measured run next to the simulated one.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -11,7 +10,6 @@
 #include "base/text.hpp"
 #include "collective_request.hpp"
 #include "flags.hpp"
-#include "output_file.hpp"
 #include "pipeline/calibrate.hpp"
 #include "pipeline/compare.hpp"
 #include "program_input.hpp"
@@ -19,6 +17,7 @@
 #include "study_progress.hpp"
 #include "table_output.hpp"
 #include "target_request.hpp"
+#include "task.hpp"
 
 namespace cortado::cli {
 namespace {
@@ -80,7 +79,7 @@ class RunBoth {
  private:
   std::string what() const { return arguments_.text("what"); }
 
-  /// Calibration measures copies: a calibrated machine says nothing of GEMMs.
+  /// Calibration measures copies: a calibrated machine says nothing about GEMMs.
   Status check_gemms(const Program& program) const {
     const auto multiplies = [](const Queue& queue) {
       return std::ranges::any_of(queue.commands, [](const Command& c) { return std::holds_alternative<Gemm>(c); });
@@ -112,7 +111,7 @@ class RunBoth {
       points.push_back({std::move(name), {}, *std::move(verified)});
       return points;
     }
-    pipeline::Chooser chooser(machine, {});  // nothing is kept: the machine may have been calibrated just now
+    pipeline::Chooser chooser(machine, {});  // nothing is saved: the machine may just have been calibrated
     auto swept = pipeline::plan_bench(request, machine, {}, &chooser);
     if (!swept) return fail(swept.error());
     for (const report::SkippedRow& row : swept->skipped) {
@@ -163,7 +162,7 @@ class RunBoth {
     return report.interrupted ? Exit::interrupted : exit;
   }
 
-  /// Times of a traced run are longer, so it is a run of its own.
+  /// Tracing takes time, so the traced run is a separate one.
   Outcome<std::string> both_traces(const Point& point, Target& device) const {
     RunOptions options = options_;
     options.trace = true;

@@ -13,19 +13,18 @@
 #include "cortado/target.hpp"
 
 #include "base/text.hpp"
-#include "borrowed.hpp"
 #include "collective_request.hpp"
 #include "command.hpp"
 #include "device/soft/soft.hpp"
 #include "flags.hpp"
 #include "json.hpp"
-#include "output_file.hpp"
 #include "overlap_request.hpp"
 #include "plan/choose.hpp"
 #include "program_input.hpp"
-#include "run_both.hpp"
 #include "run_report.hpp"
 #include "software_products.hpp"
+#include "study_progress.hpp"
+#include "table_output.hpp"
 #include "target_request.hpp"
 #include "task.hpp"
 
@@ -47,7 +46,7 @@ constexpr Example kRunExamples[] = {
      "measured next to simulated; here.toml comes from cortado calibrate"},
     {"cortado run ag.json --on soft,sim --machine here.toml --trace both.json", "both timelines in one trace"}};
 
-/// Rules that the simulator can do without: a program that breaks them is still one.
+/// Rules that the simulator does not need: a program that breaks them can still be simulated.
 constexpr std::array kProofs{"verify.deadlock", "verify.equal_wait", "verify.race", "verify.contract"};
 
 struct Done {
@@ -104,7 +103,7 @@ RunOptions run_options(const Arguments& arguments, const Task& task, const Targe
   return options;
 }
 
-/// Faults of engines that the program does not use: whoever asked for one should not take a clean run for a robust one.
+/// Injected faults of engines that the program does not use: a clean run would then prove nothing.
 void tell_idle_faults(const device::FaultInjection& faults, const Program& program, Console& console) {
   std::set<std::pair<RankId, EngineId>> idle;
   const auto add = [&idle](const auto&... lists) {
@@ -121,7 +120,7 @@ void tell_idle_faults(const device::FaultInjection& faults, const Program& progr
   }
 }
 
-/// The errors, and for scripts the document {"ok": false, "errors": [...]} of a program that was found wanting.
+/// The errors and, for scripts, the document {"ok": false, "errors": [...]} of a program that failed.
 Exit run_failure(const Arguments& arguments, const Failure& failure, Console& console) {
   if (arguments.given("--json") && failure.program_failed()) {
     Json json = document("cortado.run", 2);
@@ -159,7 +158,7 @@ Result<Exit> run_single(const Arguments& arguments, TaskKind kind, const std::st
   return Exit::failed;
 }
 
-/// The device beside the simulator, if two are named; empty if one is.
+/// The device next to the simulator, if two targets are named; empty if one is.
 Result<std::string> device_of(const std::vector<std::string>& targets) {
   if (targets.size() == 1) return std::string();
   const auto simulators = std::ranges::count(targets, kSimulator);
@@ -190,9 +189,8 @@ Result<Exit> run_run(const Arguments& arguments, Console& console) {
 
 }  // namespace
 
-Subcommand run_command() {
-  return {"run", "Run a program on a device (bytes are checked), in the simulator, or both side by side", kRunExamples,
-          run_run};
-}
+constinit const Subcommand kRunCommand{
+    "run", "Run a program on a device (bytes are checked), in the simulator, or both side by side", kRunExamples,
+    run_run};
 
 }  // namespace cortado::cli

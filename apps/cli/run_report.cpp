@@ -17,7 +17,7 @@
 namespace cortado::cli {
 namespace {
 
-/// Long runs are traced at their end only.
+/// Long runs are traced only at their end.
 std::uint32_t traced_iterations(const Timeline& timeline) {
   if (timeline.spans.empty()) return 0;
   const auto [first, last] =
@@ -26,7 +26,7 @@ std::uint32_t traced_iterations(const Timeline& timeline) {
   return last->iteration - first->iteration + 1;
 }
 
-/// ", algbw 72.16 GB/s, busbw 63.14 GB/s"; empty if there is no bandwidth to tell.
+/// ", algbw 72.16 GB/s, busbw 63.14 GB/s"; empty if there is no bandwidth.
 std::string bandwidth_text(const Run& run) {
   if (!run.bandwidths) return {};
   return fmt::format(", algbw {:.2f} GB/s, busbw {:.2f} GB/s", run.bandwidths->algorithm, run.bandwidths->bus);

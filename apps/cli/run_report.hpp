@@ -13,7 +13,7 @@
 
 namespace cortado::cli {
 
-/// Spans of more commands than these are kept only if the user asks for a trace: they would take gigabytes.
+/// Spans of more commands are kept only if the user requests a trace: they would take gigabytes.
 inline constexpr std::uint64_t kMaxCommandsInPath = 1'000'000;
 
 class RunReport {

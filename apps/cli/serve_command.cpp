@@ -13,10 +13,8 @@
 
 #include "base/file.hpp"
 #include "base/text.hpp"
-#include "borrowed.hpp"
 #include "command.hpp"
 #include "interrupt.hpp"
-#include "output_file.hpp"
 #include "serve/serve.hpp"
 #include "study_progress.hpp"
 #include "study_requests.hpp"
@@ -173,8 +171,7 @@ std::vector<std::string_view> serve_modes(const Arguments& arguments) {
   return modes;
 }
 
-Subcommand serve_command() {
-  return {"serve-sim", "Predict latency and throughput of a serving engine under load", kServeExamples, run_serve};
-}
+constinit const Subcommand kServeCommand{"serve-sim", "Predict latency and throughput of a serving engine under load",
+                                         kServeExamples, run_serve};
 
 }  // namespace cortado::cli

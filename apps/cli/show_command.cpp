@@ -34,7 +34,7 @@ std::string affinity_text(const Machine& machine) {
   return table.to_string("  ");
 }
 
-/// What the limits of a policy must lie between, and which clocks it can set.
+/// The range of limits for policies, and the clocks that they can set.
 std::string power_text(const Power& power) {
   std::vector<std::string> clocked;
   for (const Component which : kComponents) {
@@ -44,7 +44,7 @@ std::string power_text(const Power& power) {
                      clocked.empty() ? "none" : join(clocked, " "));
 }
 
-/// Long lists are cut in the table; --json has them whole.
+/// Long lists are cut in the table; --json has them in full.
 std::string shortened(const std::string& value) {
   constexpr std::size_t kWidth = 40;
   return value.size() <= kWidth ? value : value.substr(0, kWidth - 3) + "...";
@@ -179,9 +179,8 @@ Result<Exit> run_show(const Arguments& arguments, Console& console) {
 
 }  // namespace
 
-Subcommand show_command() {
-  return {"show", "Show a machine with its sources, a model with its parameters, or a program as a listing",
-          kShowExamples, run_show};
-}
+constinit const Subcommand kShowCommand{
+    "show", "Show a machine with its sources, a model with its parameters, or a program as a listing", kShowExamples,
+    run_show};
 
 }  // namespace cortado::cli

@@ -7,7 +7,7 @@
 namespace cortado::cli {
 namespace software_products_test {
 
-/// Two GPUs that multiply 1000 x 1000 x 5000 each: 2 * 10^10 flops an iteration.
+/// Two GPUs that multiply 1000 x 1000 x 5000 each: 2 * 10^10 flops per iteration.
 Program products() {
   Gemm gemm;
   gemm.m = 1000;
@@ -23,7 +23,7 @@ Program products() {
 }
 
 TEST(SoftwareProducts, ALongRunIsAnnounced) {
-  // 200 * 2 * 10^10 = 4 * 10^12 flops at 2 * 10^10 a second take 200 seconds.
+  // 200 * 2 * 10^10 = 4 * 10^12 flops at 2 * 10^10 per second take 200 seconds.
   const auto warning = software_products_warning(products(), 200, [](DType dtype) {
     EXPECT_EQ(dtype, DType::bf16);
     return 2e10;
@@ -31,7 +31,7 @@ TEST(SoftwareProducts, ALongRunIsAnnounced) {
   EXPECT_EQ(warning.value_or("none"),
             "4.0 TFLOP of GEMMs will run in software on this computer: about 3 minutes at the 20 GFLOP/s measured "
             "here; --iters 1 takes least time; --on sim predicts the time on GPUs within seconds");
-  // 2 * 10^10 flops at 5 * 10^8 a second take 40 seconds.
+  // 2 * 10^10 flops at 5 * 10^8 per second take 40 seconds.
   EXPECT_EQ(
       software_products_warning(products(), 1, [](DType) { return 5e8; }).value_or("none"),
       "20 GFLOP of GEMMs will run in software on this computer: about 40 seconds at the 500000000 FLOP/s measured "

@@ -22,7 +22,7 @@ class StageClock {
  public:
   using Draw = std::function<void(const std::string& line)>;
 
-  /// Draws a line after the `quiet` time and every second from then on. Draw is called by another thread; without
+  /// Draws a line after the `quiet` time and then every second. Draw is called by another thread; without
   /// threads nothing is drawn.
   StageClock(std::string stage, Draw draw, std::chrono::milliseconds quiet);
   ~StageClock();

@@ -1,4 +1,4 @@
-// What the flags of a command ask a study: the same from the command line and at every point of a sweep.
+// Requests of studies from the flags of a command: the same on the command line and at every point of a sweep.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ Result<pipeline::ModelRequest> model_request(const Arguments& arguments, const s
                                              const Machine& machine);
 Result<pipeline::ModelPower> model_power(const Arguments& arguments);
 Status set_cap(const Arguments& arguments, Machine& machine);  ///< --cap
-/// The step of the fastest system by the policies, if there are any.
+/// The step of the fastest system under the policies, if there are any.
 Outcome<void> add_policies(const pipeline::ModelPower& power, const pipeline::ModelOptions& options,
                            pipeline::ModelStudy& study, pipeline::ModelReport& report);
 

@@ -11,7 +11,6 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "interrupt.hpp"
-#include "output_file.hpp"
 #include "pipeline/choose/fingerprint.hpp"
 #include "sweep/check.hpp"
 #include "sweep/crew.hpp"
@@ -66,7 +65,7 @@ Result<Exit> dry_run(const sweep::Spec& spec, const sweep::Question& question, s
   return Exit::ok;
 }
 
-/// Who does the points: threads, or the other ranks.
+/// Who computes the points: threads, or the other ranks.
 std::unique_ptr<sweep::Crew> crew_of(const sweep::Spec& spec, const sweep::Question& question, std::uint32_t threads,
                                      sweep::Ranks* ranks) {
   if (ranks != nullptr && ranks->size() > 1) {
@@ -75,7 +74,7 @@ std::unique_ptr<sweep::Crew> crew_of(const sweep::Spec& spec, const sweep::Quest
   return std::make_unique<sweep::ThreadCrew>(question, spec.tables, spec.columns, threads);
 }
 
-/// `led`: there was a crew, which was told when it was over.
+/// `led`: there was a crew, which has been told that the sweep is over.
 Result<Exit> lead(const Arguments& arguments, Console& console, sweep::Ranks* ranks, bool& led) {
   CORTADO_ASSIGN_OR_RETURN(const sweep::Spec spec, sweep::load_spec(arguments.text("what")));
   CORTADO_ASSIGN_OR_RETURN(const auto question, find_question(spec.question));
@@ -170,9 +169,8 @@ Result<Exit> run_sweep_command(const Arguments& arguments, Console& console) {
 
 }  // namespace
 
-Subcommand sweep_command() {
-  return {"sweep", "Run the same command at every point of a design space, and store the results in a database",
-          kSweepExamples, run_sweep_command};
-}
+constinit const Subcommand kSweepCommand{
+    "sweep", "Run the same command at every point of a design space, and store the results in a database",
+    kSweepExamples, run_sweep_command};
 
 }  // namespace cortado::cli

@@ -15,12 +15,12 @@ namespace {
 
 using report::Document;
 
-/// Flags that say where results go, how they are shown or on what they run: no points differ in them.
+/// Flags for where results go, how they are shown or where they run: they are the same at all points.
 constexpr std::string_view kNotSwept[] = {
     "--json", "--csv", "--html",    "--wide",        "--trace-out", "--threads",  "--on", "--why", "--explain",
     "--map",  "--as",  "--machine", "--by-operator", "--planner",   "--no-cache", "--m",  "--n",   "--k"};
 
-/// Name of a flag in a spec: without dashes.
+/// The name of a flag in a spec, without dashes.
 std::string parameter_of(const SweptCommand& swept, const Flag& flag) {
   if (flag.is_argument()) return std::string(flag.name == swept.argument ? swept.parameter : flag.name);
   return std::string(flag.long_name().substr(2));
@@ -72,10 +72,10 @@ class CommandQuestion : public sweep::Question {
   std::vector<std::string> parameters() const override {
     std::vector<std::string> names{"machine"};
     for (const Flag* flag : flags_of(swept_.command)) {
-      // Only serve-sim reads a trace, the others write one; --output is a file here and tokens there.
+      // Only serve-sim reads a trace, the others write one; --output is a file in some commands and tokens in others.
       const bool traces = flag->long_name() == "--trace" && swept_.command != "serve-sim";
       const bool written = flag->long_name() == "--output" && flag->value == "FILE";
-      // The machine of overlap --with is a second one, beside that of today.
+      // The machine of overlap --with is a second one, next to today's.
       const bool second = flag->long_name() == "--with" && swept_.command == "overlap";
       if (!traces && !written && !second && std::ranges::count(kNotSwept, flag->long_name()) == 0) {
         names.push_back(parameter_of(swept_, *flag));

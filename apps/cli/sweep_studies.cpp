@@ -20,7 +20,7 @@ namespace {
 
 using report::Document;
 
-/// What a question remembers from point to point: nothing.
+/// For questions that remember nothing from point to point.
 struct NoMemory {
   explicit NoMemory(const Machine&) {}
 };
@@ -204,7 +204,7 @@ struct ServeQuestion {
 
 // --- All of them -----------------------------------------------------------------------------------------------------
 
-/// With what flags of the point change: --clock, --with and, of a model, --cap. None if there is no such flag.
+/// With the changes by flags of the point: --clock, --with and, for a model, --cap. None if there is no such flag.
 Result<std::optional<Machine>> changed_machine(const Arguments& arguments, const Machine& machine) {
   const bool caps = arguments.command() == "model" && arguments.given("--cap");
   if (!caps && !arguments.given("--clock") && !arguments.given("--with")) return std::optional<Machine>{};

@@ -1,4 +1,5 @@
-// How a table is shown and where else it is written: --wide, --json, --csv, --html.
+// How a table is shown, and which files are written: --wide, --json, --csv, --html and others. Output files are checked
+// before the work starts, and appear complete or not at all.
 #pragma once
 
 #include <optional>
@@ -13,7 +14,12 @@
 
 namespace cortado::cli {
 
-/// The command line, the version, and now (or SOURCE_DATE_EPOCH, for pages that can be made again bit for bit).
+/// Refuses paths that could not be written later (a missing or read-only folder, a folder as file) and
+/// those among `others`, files that the command also reads or writes. Others that are not files (names, empty) do not
+/// matter.
+Status check_output_path(const std::string& path, const std::vector<std::string>& others = {});
+
+/// The command line, the version, and the date (or SOURCE_DATE_EPOCH, for reproducible pages).
 report::PageOrigin page_origin(const Arguments& arguments);
 
 class TableOutput {
@@ -36,7 +42,7 @@ class TableOutput {
   Status write_files(const report::Document& document) const;
 
   bool wants_html() const { return html_.has_value(); }
-  /// The page alone, if it was asked for.
+  /// Only the page, if it was requested.
   Status write_html(const std::string& title, const std::vector<report::Document>& documents) const;
 
  private:

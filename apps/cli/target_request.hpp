@@ -15,22 +15,22 @@
 
 namespace cortado::cli {
 
-/// "sim" or "device", as the table of flags calls them.
+/// "sim" or "device", as in the table of flags.
 std::string_view target_mode(std::string_view target);
 
-/// The target named `name` with the flags of devices. Refuses what is wrong before any work: bad --inject, faults of
+/// The target named `name` with the flags of devices. Refuses mistakes before any work: a wrong --inject, faults of
 /// engines that do not exist.
 Result<TargetRequest> target_request(const Arguments& arguments, const std::string& name, std::uint32_t gpus,
                                      const Machine& machine);
 
-/// --machine, or the default one, with the clocks that --clock says. For commands that have both flags.
+/// --machine, or the default one, with the clocks of --clock. For commands that have both flags.
 Result<Machine> machine_of(const Arguments& arguments);
-/// The same of a machine that is there already.
+/// The same for a given machine.
 Status set_clock(const Arguments& arguments, Machine& machine);
 
 /// --machine with the features of --with. For commands that have both flags.
 Result<Machine> machine_with_features(const Arguments& arguments);
-/// The same of a machine that is there already.
+/// The same for a given machine.
 Result<Machine> machine_with_features(const Arguments& arguments, const Machine& machine);
 
 /// Seed, adversarial order and time-out.

@@ -1,4 +1,4 @@
-// What run takes: a program file, a collective, or a GEMM and a collective that are planned on the spot.
+// The input of run: a program file, a collective, or a GEMM and a collective that are planned on the spot.
 #pragma once
 
 #include <optional>
@@ -17,16 +17,19 @@ namespace cortado::cli {
 
 enum class TaskKind { file, alone, overlap };
 
-/// By the argument `what`. Refuses what is neither a collective nor a file.
+/// From the argument `what`. Refuses anything that is neither a collective nor a file.
 Result<TaskKind> task_kind(const Arguments& arguments);
 
 struct Task {
   Program program;
   Machine machine;
-  std::string title;                               ///< one line that says what it is
+  std::string title;                               ///< one line that describes it
   std::optional<bool> in_place{};                  ///< of a collective
   std::optional<ArbitrationPolicy> arbitration{};  ///< of the memory, under which it is simulated
 };
+
+/// run --on soft,sim: a program, or several variants and sizes of a collective, on the device and on the simulator.
+Result<Exit> run_both(const Arguments& arguments, TaskKind kind, const std::string& device, Console& console);
 
 Outcome<Task> load_task(const Arguments& arguments, TaskKind kind, Console& console);
 

@@ -15,7 +15,7 @@
 namespace cortado::cli {
 namespace {
 
-/// The verifier checks so many iterations together (cortado/target.hpp).
+/// The verifier checks this many iterations together (cortado/target.hpp).
 constexpr int kCheckedIterations = 2;
 
 std::size_t command_count(const Program& program) {
@@ -103,8 +103,7 @@ Result<Exit> run_verify(const Arguments& arguments, Console& console) {
 
 }  // namespace
 
-Subcommand verify_command() {
-  return {"verify", "Prove a program correct, or say what is wrong with it", kVerifyExamples, run_verify};
-}
+constinit const Subcommand kVerifyCommand{"verify", "Prove a program correct, or say what is wrong with it",
+                                          kVerifyExamples, run_verify};
 
 }  // namespace cortado::cli

@@ -1,10 +1,10 @@
-// What the linker asks for and there is not here.
+// What the linker needs but does not exist here.
 #include "device/soft/soft.hpp"
 #include "sweep/embedded.hpp"
 
 namespace cortado::device {
 
-/// Of the embedded node, which is no target here: `--on soft` was refused before anybody asks.
+/// Of the embedded node, which is not a target here: `--on soft` has been refused before this is called.
 double soft_gemm_rate(DType, const SoftOptions&) {
   return 0;
 }

@@ -6,7 +6,7 @@
 #include <typeinfo>
 #include <utility>
 
-#include "../on_throw.hpp"
+#include "../command_line.hpp"
 
 namespace cortado::cli {
 namespace {
@@ -24,7 +24,7 @@ void on_throw(OnThrow handler) {
 
 }  // namespace cortado::cli
 
-// What the compiler makes of `throw`, by the Itanium C++ ABI. All that is thrown here derives from std::exception
+// How `throw` is compiled, by the Itanium C++ ABI. Everything thrown here derives from std::exception
 // first.
 extern "C" {
 
