@@ -1,16 +1,44 @@
 // The output bytes that a clause of the contract requires, computed from the input pattern alone.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "cortado/program.hpp"
+
 #include "device/executor/pattern.hpp"
-#include "device/executor/region_cursor.hpp"
 
 namespace cortado::device {
+
+/// Walks over the bytes of a region in row order.
+class RegionCursor {
+ public:
+  explicit RegionCursor(const Region& region) : region_(region) {}
+
+  BufferId buffer() const { return region_.buffer; }
+  /// Offset in the buffer of the current byte.
+  std::uint64_t offset() const { return region_.row_offset(row_).value + in_row_; }
+  /// Number of contiguous bytes from here.
+  std::uint64_t run() const { return row_ == region_.rows ? 0 : region_.width.value - in_row_; }
+
+  /// By at most run() bytes.
+  void advance(std::uint64_t bytes) {
+    in_row_ += bytes;
+    if (in_row_ == region_.width.value) {
+      in_row_ = 0;
+      ++row_;
+    }
+  }
+
+ private:
+  Region region_;
+  std::uint64_t row_ = 0;
+  std::uint64_t in_row_ = 0;
+};
 
 /// Hands out the expected bytes of one clause piece by piece, in the order of the output.
 class Expectation {

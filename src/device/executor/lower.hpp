@@ -12,7 +12,7 @@
 //
 // A packet's bytes are the same in every iteration except for values that count iterations (polls and fences) and, with
 // tracing, the slots; these places are listed as patches. The counters stay below 2^31 (batch_iterations in
-// signal_range.hpp), so 32-bit compares are exact.
+// preparation.hpp), so 32-bit compares are exact.
 #pragma once
 
 #include <cstdint>

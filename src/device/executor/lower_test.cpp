@@ -4,7 +4,7 @@
 
 #include "cortado/program.hpp"
 
-#include "device/executor/signal_range.hpp"
+#include "device/executor/preparation.hpp"
 #include "ir/engine_signals.hpp"
 #include "ir/visit.hpp"
 

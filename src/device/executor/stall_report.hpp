@@ -8,7 +8,7 @@
 
 #include "cortado/result.hpp"
 
-#include "device/executor/host_state.hpp"
+#include "device/executor/host_program.hpp"
 #include "device/executor/preparation.hpp"
 
 namespace cortado::device {

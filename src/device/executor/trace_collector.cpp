@@ -9,7 +9,7 @@
 
 #include "cortado/program.hpp"
 
-#include "device/executor/moved_bytes.hpp"
+#include "device/executor/preparation.hpp"
 #include "ir/visit.hpp"
 
 namespace cortado::device {

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "device/soft/cpu_kernels.hpp"
-#include "device/soft/functions.hpp"
 #include "device/soft/memory_word.hpp"
 #include "device/soft/node_clock.hpp"
 #include "ir/functions.hpp"

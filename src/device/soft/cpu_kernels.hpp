@@ -46,4 +46,8 @@ struct Block {
 std::vector<std::byte> partial_product(const GemmLaunchOp& op, const Block& block, std::uint64_t first_k,
                                        std::uint64_t k);
 
+/// The functions of a Call (ir/functions.hpp) on the CPU, in f32 with f32 sums, as on GPUs.
+/// Operands and result must have the shapes that verify.bounds requires.
+void run_function(const CallLaunchOp& op);
+
 }  // namespace cortado::device::soft

@@ -1,11 +1,12 @@
-#include "device/soft/functions.hpp"
-
+// The functions of a Call (ir/functions.hpp) on the CPU, in f32 with f32 sums, as on GPUs.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numeric>
 #include <span>
 #include <vector>
+
+#include "device/soft/cpu_kernels.hpp"
 
 namespace cortado::device::soft {
 namespace {

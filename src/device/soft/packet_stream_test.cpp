@@ -64,7 +64,7 @@ TEST(PacketStream, PacketLongerThanTheRingIsAFault) {
   Ring ring;
   PacketStream stream = ring.stream();
   ring.write(sdma::Nop{15});
-  ring.set_first_dword(0x00100000);  // NOP with 16 dwords behind it: 17 in a ring of 16
+  ring.set_first_dword(0x00100000);  // NOP followed by 16 dwords: 17 in a ring of 16
   ASSERT_FALSE(stream.announce(64, 0).has_value());
   EXPECT_EQ(stream.fetch(), Fetch::fault);
   EXPECT_EQ(stream.fault().kind, FaultKind::unknown_packet);

@@ -6,16 +6,55 @@
 // memory.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <mutex>
 #include <optional>
 
 #include "device/driver/driver.hpp"
 #include "device/soft/packet_fault.hpp"
-#include "device/soft/update_counts.hpp"
 
 namespace cortado::device::soft {
+
+/// How many updates each byte of a tracked region has received, kept as runs of bytes with equal counts: a tile that is
+/// stored row by row makes one run per row, and these merge again as its neighbours arrive.
+class UpdateCounts {
+ public:
+  explicit UpdateCounts(std::uint64_t bytes) : bytes_(bytes) { clear(); }
+
+  std::uint64_t bytes() const { return bytes_; }
+  /// Updates of all bytes together.
+  std::uint64_t total() const { return total_; }
+
+  /// Calls visit(first, bytes, count) for the runs that make up these bytes, in order.
+  template <class Visitor>
+  void for_each_run(std::uint64_t first, std::uint64_t bytes, Visitor&& visit) const {
+    const std::uint64_t end = first + bytes;
+    for (auto run = std::prev(counts_.upper_bound(first)); first < end; ++run) {
+      const auto next = std::next(run);
+      const std::uint64_t run_end = std::min(end, next == counts_.end() ? bytes_ : next->first);
+      visit(first, run_end - first, run->second);
+      first = run_end;
+    }
+  }
+
+  /// One more update of each of these bytes; there must be at least one byte.
+  void add(std::uint64_t first, std::uint64_t bytes);
+  void clear();
+
+ private:
+  using Runs = std::map<std::uint64_t, std::uint64_t>;
+
+  Runs::iterator split_at(std::uint64_t place);
+  void join_at(std::uint64_t place);
+
+  std::uint64_t bytes_;
+  std::uint64_t total_ = 0;
+  Runs counts_;  // first byte of a run, and the count of all its bytes
+};
 
 /// Entries of one GPU that its trackers hold. There is no limit here: an update that had to wait for an entry might
 /// wait for one that only later updates release, so the node counts what it needs and leaves the verdict to its

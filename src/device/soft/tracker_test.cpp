@@ -1,4 +1,6 @@
 // Trackers: counts of bytes, first updates that store and later ones that add, raising, entries, faults.
+#include "device/soft/tracker.hpp"
+
 #include <array>
 #include <thread>
 #include <vector>
@@ -7,7 +9,6 @@
 
 #include "device/soft/testing/node.hpp"
 #include "device/soft/tracker_unit.hpp"
-#include "device/soft/update_counts.hpp"
 
 namespace cortado::device::soft {
 namespace tracker_test {

@@ -26,9 +26,9 @@
 #include "device/vkfd/node_observer.hpp"
 #include "device/vkfd/packet_log.hpp"
 #include "device/vkfd/page_table.hpp"
-#include "device/vkfd/part.hpp"
 #include "device/vkfd/queue_slots.hpp"
 #include "device/vkfd/runner.hpp"
+#include "device/vkfd/topology_tree.hpp"
 
 namespace cortado::device::vkfd {
 
