@@ -145,7 +145,7 @@ struct Clocks;
 struct GpuActivity;
 struct PolicyInputs;
 
-/// How clocks are set; one file each in src/sim/power/policies.
+/// How clocks are set; all are in src/sim/power/policies.cpp.
 struct PowerPolicy {
   std::string_view name;
   std::string_view summary;

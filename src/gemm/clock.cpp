@@ -10,7 +10,7 @@
 //
 // as the power meter of the simulator counts them. iod and hbm run at their nominal clocks; at lower clocks they scale
 // with their own V / V0 as xcd does. Management lowers them only if the lowest clock of the compute dies is not enough
-// (sim/power/policies/none.cpp). Management looks at averages: burst_ms of a load may draw more, so a load of
+// (sim/power/policies.cpp). Management looks at averages: burst_ms of a load may draw more, so a load of
 // D > burst_ms has an average clock of (burst boost + (D - burst) steady) / D.
 #include <algorithm>
 #include <cmath>

@@ -10,7 +10,7 @@ const Machine& mi300x() {
   return machine;
 }
 
-/// Batch 2, 8192 tokens, heads of so many values, 2048 in total; not causal.
+/// Batch 2, 8192 tokens, heads of this many values, 2048 in total; not causal.
 double tflops(std::uint64_t head_dim) {
   const double heads = 2048.0 / static_cast<double>(head_dim);
   const AttentionShape shape{

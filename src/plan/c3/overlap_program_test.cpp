@@ -1,4 +1,4 @@
-// The program of a way: who is launched when, on what, and what is promised.
+// The program of a way: what is launched when and where, and its contract.
 #include <algorithm>
 #include <cctype>
 
@@ -178,7 +178,7 @@ TEST_F(OverlapProgram, EveryWaysProgramIsProved) {
   }
 }
 
-// The gather of the next layer's weights and the reduce-scatter of the last one's gradients beside a layer of two
+// The gather of the next layer's weights and the reduce-scatter of the last one's gradients next to a layer of two
 // GEMMs.
 TEST_F(OverlapProgram, ASequenceIsOneStreamBesideAnother) {
   OverlapProblem layer = small_overlap();

@@ -37,7 +37,7 @@ struct WayStrategy {
   Result<OverlapWay> (*decide)(const Question& question) = nullptr;
 };
 
-/// In the order of tables. Each is defined in the file of its name.
+/// In the order of tables.
 const std::vector<WayStrategy>& way_strategies();
 
 /// The GEMMs, then the collectives on compute units as a library does them. The library's variant is the one that is

@@ -21,7 +21,7 @@ class Ways : public testing::Test {
   Ways() {
     machine_ = machine_for_test("mi300x-8");  // 304 compute units on 8 dies
     machine_.timing->cores.collective_units = 64;
-    machine_.timing->library.reset();  // direct kernels stand for the library
+    machine_.timing->library.reset();  // direct kernels represent the library
     cost_.gemm_times = {{304, 98}, {296, 100}, {288, 101}, {272, 105}, {240, 117}, {176, 150}};
     cost_.collective_times = {{"cores-ll 8", 900},      {"cores-simple 8", 400},  {"cores-ll 16", 500},
                               {"cores-simple 16", 200}, {"cores-ll 32", 104},     {"cores-simple 32", 110},

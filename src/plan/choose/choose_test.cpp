@@ -43,7 +43,7 @@ TEST(Choose, CandidatesAreAllVariantsAndPrelaunchOnlyWhereAllowed) {
   ASSERT_TRUE(plain);
   const auto variants = list_variants("all-gather");
   EXPECT_EQ(static_cast<std::ptrdiff_t>(plain->size()),
-            std::ranges::count(variants, false, &VariantInfo::of_library));  // the library's choice stands for those
+            std::ranges::count(variants, false, &VariantInfo::of_library));  // the library's choice represents those
   for (const CollectiveRequest& candidate : *plain) EXPECT_FALSE(candidate.prelaunch);
 
   ChoiceRequest ahead = all_gather(1_KiB, true);

@@ -20,7 +20,7 @@ struct Line {
   std::int64_t time;
 };
 
-/// Times by key_of; what is not there is refused, and so is a time below 0.
+/// Times by key_of; missing keys and times below 0 are refused.
 class TableCost : public CostModel {
  public:
   explicit TableCost(std::map<std::string, Line> lines) : lines_(std::move(lines)) {}

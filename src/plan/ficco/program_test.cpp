@@ -188,7 +188,7 @@ TEST_F(FiccoProgram, PanelsAddUp) {
             "copy wait wait wait add signal");
   const auto copies = of_rank_0<Copy>(program, QueueKind::dma);
   ASSERT_EQ(copies.size(), 12U);
-  // 16 of 64 columns, 32 bytes; 16 rows that stand 128 bytes apart here and touch in the staging.
+  // 16 of 64 columns, 32 bytes; 16 rows that are 128 bytes apart here and contiguous in the staging.
   EXPECT_THAT(copies, Each(testing::Truly([](const Copy& copy) {
                 return copy.src.rows == 16 && copy.src.width == Bytes{32} && copy.src.pitch == Bytes{128} &&
                        copy.dst.pitch == Bytes{32};
@@ -340,8 +340,8 @@ TEST_F(FiccoProgram, ABroadcastBringsTheSameRowsToTwoPeers) {
 }
 
 TEST_F(FiccoProgram, PlacesThatNoBroadcastReachesGetCopies) {
-  // Rows of 4 bytes, pieces of 16. GPU 1 sends to 3 and 0 by engine 14. Its rows stand second in the staging of GPU 3,
-  // behind those of GPU 0, and first in that of GPU 0: 16 bytes apart in a unit of 32.
+  // Rows of 4 bytes, pieces of 16. GPU 1 sends to 3 and 0 by engine 14. Its rows are second in the staging of GPU 3,
+  // after those of GPU 0, and first in that of GPU 0: 16 bytes apart in a unit of 32.
   const Program program = plan({64, 16, 2}, 4, "hetero-fused-1d", 0, ExchangeVariant::bcst).program;
   EXPECT_EQ(story(program, "dma1.14").substr(0, 33), "copy copy signal copy copy signal");
   // Rows of GPU 0 come first everywhere.

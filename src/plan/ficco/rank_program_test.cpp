@@ -1,4 +1,4 @@
-// Programs of one rank that stands for all, compared with those of all ranks.
+// Programs of one rank that represents all, compared with those of all ranks.
 #include <gtest/gtest.h>
 
 #include "gemm/gemm.hpp"
@@ -28,7 +28,7 @@ bool is_work(const std::string& words) {
   return words != "wait" && words != "signal";
 }
 
-/// Commands of the rank's kernels; of uneven ranks without waits and signals, which stand for those of others.
+/// Commands of the rank's kernels; of uneven ranks without waits and signals, which represent those of others.
 std::vector<std::string> kernels_of(const Program& program, RankId rank, bool even) {
   std::vector<std::string> all;
   for (const Queue& queue : program.queues) {

@@ -1,4 +1,4 @@
-// Every strategy of KV transfers, one file each; the list is in strategies.cpp.
+// Every strategy of KV transfers; the list is in strategies.cpp.
 #pragma once
 
 #include "plan/kv.hpp"

@@ -120,20 +120,6 @@ Result<PlannedOverlap> plan_way(const OverlapWay& way, const OverlapQuestion& qu
   return planned;
 }
 
-// Each is defined in the file of its name, in the folder c3.
-WayStrategy c3_strategy();
-WayStrategy c3_sp_strategy();
-WayStrategy c3_rp_strategy();
-WayStrategy c3_sp_rp_strategy();
-WayStrategy conccl_strategy();
-WayStrategy conccl_rp_strategy();
-
-const std::vector<WayStrategy>& way_strategies() {
-  static const std::vector<WayStrategy> list{c3_strategy(),       c3_sp_strategy(),  c3_rp_strategy(),
-                                             c3_sp_rp_strategy(), conccl_strategy(), conccl_rp_strategy()};
-  return list;
-}
-
 std::vector<Strategy> c3_strategies() {
   std::vector<Strategy> all;
   for (const WayStrategy& strategy : way_strategies()) {

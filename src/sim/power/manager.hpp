@@ -12,7 +12,7 @@
 #include "sim/kernel/time.hpp"
 #include "sim/power/activity.hpp"
 #include "sim/power/meter.hpp"
-#include "sim/power/policies/policy.hpp"
+#include "sim/power/policies.hpp"
 
 namespace cortado::sim {
 

@@ -23,7 +23,7 @@ double clock_for(const Power& power, Component component, double ghz, double hig
 /// if none does.
 double highest_xcd(const GpuActivity& activity, const PolicyInputs& inputs, Clocks clocks, double highest);
 
-/// What the board alone would do (none.cpp); other policies start from it.
+/// What the board alone would do (policy none); other policies start from it.
 Clocks decide_as_board(const GpuActivity& activity, const PolicyInputs& inputs);
 
 /// A GPU without work gets nominal clocks.

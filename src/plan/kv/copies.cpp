@@ -1,3 +1,5 @@
+// KV transfers by plain copies: loop, batch, b2b and its forms.
+//
 // b2b: packets of all copies in one submission and one signal per engine, as DMA-Latte does for collectives.
 // Prelaunched, the engines have the packets before the blocks are needed, behind a wait for a trigger. On machines that
 // support them: packets that walk the block table, one for every fragment of a block, and packets that a kernel writes
@@ -105,6 +107,45 @@ Result<Program> plan_b2b_device(const KvRequest& request, const Machine& machine
                 "use b2b, or a machine with [device_initiated] (mi300x-8+codesign)");
   }
   return plan_back_to_back(request, machine, {.name = "b2b-device", .rung = true});
+}
+
+/// b2b-layers: layer by layer, with a signal after each, so that attention of a layer can start while the next arrives.
+Result<Program> plan_b2b_layers(const KvRequest& request, const Machine& machine) {
+  CORTADO_RETURN_IF_ERROR(check_kv_request(request, machine));
+  if (request.direction != KvDirection::fetch) {
+    return fail("kv.layers", "nothing waits for individual layers when storing", "use b2b");
+  }
+  if (request.layers == 1 || request.fragments % request.layers != 0) {
+    return fail("kv.layers", "a block that holds all layers in one fragment has no layers to release",
+                "use a layout other than cross-layer");
+  }
+  Workbench bench("b2b-layers", request, machine);
+  ProgramBuilder& builder = bench.builder();
+  const EngineId engine = bench.engines(1).front();
+  const std::uint64_t of_layer = bench.fragments().size() / request.layers;
+  for (std::uint32_t r = 0; r < request.ranks; ++r) {
+    const RankId rank{r};
+    const QueueId queue = builder.dma_queue(fmt::format("copies{}", r), rank, engine);
+    if (machine.features.fused_packets) builder.packing(queue, Packing::fused);
+    const SignalId layers = builder.signal(fmt::format("layers{}", r));
+    for (std::size_t i = 0; i < bench.fragments().size(); ++i) {
+      builder.add(queue, bench.transfer(rank, bench.fragments()[i]));
+      if ((i + 1) % of_layer == 0) builder.add(queue, Signal{layers});
+    }
+    bench.host(rank).submits.push_back(queue);
+    for (std::uint64_t layer = 1; layer <= request.layers; ++layer) bench.host(rank).waits.push_back({layers, layer});
+  }
+  return std::move(bench).finish();
+}
+
+/// loop: what a serving engine does that calls the runtime's asynchronous copy for every fragment.
+Result<Program> plan_loop(const KvRequest& request, const Machine& machine) {
+  return plan_single_queue("loop", request, machine, Submission::calls, true);
+}
+
+/// batch: one runtime call with a list of copies (cuMemcpyBatchAsync, hipMemcpyBatchAsync).
+Result<Program> plan_batch(const KvRequest& request, const Machine& machine) {
+  return plan_single_queue("batch", request, machine, Submission::batch, false);
 }
 
 }  // namespace cortado::plan::kv

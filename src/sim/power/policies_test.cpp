@@ -1,6 +1,7 @@
+#include "sim/power/policies.hpp"
+
 #include <gtest/gtest.h>
 
-#include "sim/power/policies/policy.hpp"
 #include "sim/power/testing.hpp"
 
 namespace cortado::sim {
