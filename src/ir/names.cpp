@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -161,6 +162,13 @@ Result<DType> parse_dtype(std::string_view name) {
     if (alias.name == name) return alias.dtype;
   }
   return fail("usage.dtype", fmt::format("unknown element type '{}'", name), "known: " + join(known));
+}
+
+Result<Collective> find_collective(std::string_view name) {
+  const auto* found = std::ranges::find(kCollectives, name, &Collective::name);
+  if (found != kCollectives.end()) return *found;
+  return fail("plan.unknown_collective", fmt::format("unknown collective '{}'", name),
+              suggestion(name, {Collective::kNames.begin(), Collective::kNames.end()}));
 }
 
 }  // namespace cortado

@@ -30,7 +30,7 @@ TEST(BenchRows, TableHasUnitsAndTheNumbers) {
   for (const char* part : {"1048576", "bcst", "yes", "20.00", "52.43", "45.88", "32", " 3\n"}) {
     EXPECT_THAT(line, HasSubstr(part));
   }
-  // Columns stand under their headings: the last heading line and a row are equally long.
+  // Columns are aligned with their headings: the last heading line and a row are equally long.
   EXPECT_EQ(heading.size() - heading.rfind('\n', heading.size() - 2) - 1, line.size());
   EXPECT_THAT(bench_line(report.skipped[0]), HasSubstr("7 bytes do not divide"));
 }

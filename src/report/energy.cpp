@@ -1,10 +1,13 @@
 #include "report/energy.hpp"
 
 #include <array>
+#include <limits>
 #include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "cortado/report.hpp"
 
 #include "base/text.hpp"
 
@@ -76,6 +79,12 @@ std::vector<Fact> energy_facts(const std::optional<EnergyUse>& use, const std::s
     facts.push_back({prefix + column.key, cells[facts.size()], column.meaning});
   }
   return facts;
+}
+
+double cost_of(Nanoseconds time, const std::optional<EnergyUse>& energy, Objective objective) {
+  if (objective == Objective::time) return static_cast<double>(time.value);
+  if (!energy) return std::numeric_limits<double>::infinity();
+  return objective == Objective::energy ? energy->joules() : energy->energy_delay();
 }
 
 }  // namespace cortado::report

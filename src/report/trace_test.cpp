@@ -136,7 +136,7 @@ TEST(Trace, ProcessesAndThreadsAreNamedAndSorted) {
 
 TEST(Trace, OverlappingCopiesGetThreadsOfTheirOwn) {
   Sample given = sample();
-  // A second copy 200..400 crosses the first one (100..300), and a third 400..450 fits behind the second again.
+  // A second copy 200..400 crosses the first one (100..300), and a third 400..450 fits after the second again.
   given.timeline.spans.push_back({0, "copy", SpanKind::copy, {200}, {400}, {4096}, 0, 0});
   given.timeline.spans.push_back({0, "copy", SpanKind::copy, {450}, {480}, {4096}, 0, 0});
   const Json document = Json::parse(perfetto_trace(given.timeline, given.program));
