@@ -8,7 +8,6 @@
 
 #include "base/check.hpp"
 #include "base/text.hpp"
-#include "pipeline/kv/fetch_cost.hpp"
 #include "pipeline/kv/host_copy.hpp"
 #include "pipeline/kv/transfer.hpp"
 #include "reproduce/reproducer.hpp"

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "pipeline/kv/fetch_cost.hpp"
+#include "pipeline/kv/transfer.hpp"
 #include "plan/kv.hpp"
 #include "serve/serve.hpp"
 

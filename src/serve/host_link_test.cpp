@@ -32,7 +32,7 @@ TEST(HostLink, JobsOfADirectionRunOneAfterAnother) {
 }
 
 /// 190 blocks: 20 ms for 950 MB. With 40 GB/s for each direction they need 23.75 ms, 1.1875 times as long. The load is
-/// alone for 10 ms, half of its work; the rest takes 11.875 ms beside the store.
+/// alone for 10 ms, half of its work; the rest takes 11.875 ms next to the store.
 TEST(HostLink, DirectionsSlowEachOtherDown) {
   HostLink link(cost());
   link.add(HostLink::load, 1, 190, 0);

@@ -48,7 +48,7 @@ TEST(Replica, ArrivalsWaitForTheStepThatRuns) {
   const std::int64_t arrival = 2'500'000;  // the first's second step ends at 3.01 ms
   const Tally tally = run({request_of(100, 50), request_of(200, 1, arrival)}, config_of(100));
   ASSERT_EQ(tally.ttft.size(), 2U);
-  // Of the list of ends the second request is the first: 1 ms + (200 + 1) x 10 us behind 3.01 ms.
+  // The second request ends first: 1 ms + (200 + 1) x 10 us after 3.01 ms.
   EXPECT_NEAR(tally.ttft[0], 3.01e-3 + 3.01e-3 - 2.5e-3, 1e-9);
 }
 
@@ -113,7 +113,7 @@ TEST(Replica, StepsAtOnceTakeAsLongAsOneByOne) {
   config.limits.max_sequences = 2;
   ListSource alone({request_of(100, 1000)});
   const Tally at_once = serve_all(alone, costs, config).value();
-  // 999 steps of 1 ms and 1 us a token of context, 101 to 1099.
+  // 999 steps of 1 ms and 1 us per token of context, 101 to 1099.
   EXPECT_NEAR(at_once.latency[0], 1e-3 + 999e-3 + 1e-6 * 999 * 600, 1e-6);
   ReplicaObserver observer;
   std::vector<ReplicaSpan> spans;

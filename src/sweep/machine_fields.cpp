@@ -105,11 +105,6 @@ Status set_engine_count(Machine& machine, const Parameter& count) {
 
 }  // namespace
 
-std::vector<std::string> machine_fields(const Machine& machine) {
-  const auto root = internal::parse_toml(machine_text(machine), machine.name, "machine.syntax");
-  return root ? fields_of(*root) : std::vector<std::string>{};
-}
-
 Result<Machine> with_fields(const Machine& machine, const std::vector<Parameter>& fields) {
   if (fields.empty()) return machine;
   Machine changed = machine;

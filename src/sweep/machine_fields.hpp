@@ -15,9 +15,6 @@ namespace cortado::sweep {
 /// list, more have the numbers that follow.
 inline constexpr std::string_view kEngineCount = "dma.engines";
 
-/// All paths of the machine's file that may be changed, and kEngineCount.
-std::vector<std::string> machine_fields(const Machine& machine);
-
 /// The machine with these fields, each marked as an assumption of the sweep. Refuses unknown fields with the nearest
 /// known one (sweep.field), and what a machine file may not have (machine.*).
 Result<Machine> with_fields(const Machine& machine, const std::vector<Parameter>& fields);

@@ -1,4 +1,4 @@
-// Copies between host memory and one GPU, block by block: which rate at which block size, in which direction, by which
+// Copies between host memory and one GPU, block by block: the rate by block size, direction and
 // strategy; predicted or measured.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace cortado::pipeline {
 struct HostCopyRequest {
   std::vector<Bytes> blocks{};            ///< sizes
   std::uint64_t count = 1000;             ///< blocks of one transfer
-  std::vector<std::string> strategies{};  ///< of plan::kv_strategies, but those of replicated bytes
+  std::vector<std::string> strategies{};  ///< of plan::kv_strategies, except those for replicated bytes
   std::vector<plan::KvDirection> directions{};
 };
 

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "pipeline/kv/fetch_cost.hpp"
 #include "pipeline/kv/host_copy.hpp"
 #include "pipeline/kv/study.hpp"
+#include "pipeline/kv/transfer.hpp"
 
 namespace cortado::pipeline::kv_test {
 

@@ -1,2 +1,2 @@
-#include "pipeline/kv/fetch_cost.hpp"
+#include "pipeline/kv/transfer.hpp"
 cortado::pipeline::KvFetchCost c;

@@ -10,11 +10,11 @@
 namespace cortado::pipeline {
 namespace {
 
-/// What there is without being asked: engines in numbers that differ.
+/// Compared by default: different numbers of engines.
 constexpr std::string_view kUsualStrategies[] = {"loop",          "batch",      "b2b",  "b2b/2",        "b2b/4",
                                                  "b2b-prelaunch", "b2b-layers", "bcst", "shard+gather", "kernel"};
 
-/// The same for what machines of today have not.
+/// The same for features that today's machines lack.
 std::vector<std::string> codesign_strategies(const Features& features) {
   std::vector<std::string> names;
   if (features.indirect) names.insert(names.end(), {"b2b-list", "b2b-list/4"});
@@ -91,7 +91,7 @@ class KvStudy {
     return {};
   }
 
-  /// What does not apply is left out, unless it was asked for.
+  /// Strategies that do not apply are left out, unless they were requested.
   Outcome<void> add_rows() {
     const bool asked = !request_.strategies.empty();
     std::vector<std::string> names = request_.strategies;
@@ -112,7 +112,7 @@ class KvStudy {
     return {};
   }
 
-  /// Prefixes four times as long each; between two of them the difference of both times is taken as a line.
+  /// Each prefix is four times as long as the previous one; between two of them, the difference is interpolated.
   Outcome<void> find_break_even() {
     if (report_.rows.empty()) return {};
     const KvLine& line = lines_[report_.best];

@@ -20,7 +20,7 @@ struct KvStudyRequest {
   Model model;
   KvBlocks blocks{};
   std::uint64_t tokens = 0;               ///< of the cached prefix
-  DType dtype = DType::bf16;              ///< of GEMMs, where it is recomputed
+  DType dtype = DType::bf16;              ///< of GEMMs that recompute it
   std::vector<std::string> strategies{};  ///< empty: all that apply
 };
 
@@ -29,7 +29,7 @@ struct KvRow {
   KvTransfer transfer{};
   double gbps = 0;  ///< of the KV of one GPU
   std::uint32_t compute_units = 0;
-  std::optional<double> first_layer_seconds{};  ///< released apart
+  std::optional<double> first_layer_seconds{};  ///< released separately
 };
 
 struct KvSkipped {
@@ -43,14 +43,14 @@ struct KvReport {
   plan::KvRequest transfer{};
   double recompute_seconds = 0;
   double last_token_seconds = 0;
-  double scheduling_seconds = 0;  ///< of one request in a serving engine, beside its steps
+  double scheduling_seconds = 0;  ///< of one request in a serving engine, in addition to its steps
   std::vector<KvRow> rows{};
   std::vector<KvSkipped> skipped{};
   std::size_t best = 0;                              ///< of the rows
   bool fetch = false;                                ///< the best row is faster than recomputing
   std::optional<std::uint64_t> break_even_tokens{};  ///< shortest prefix that the best row fetches faster
-  double kappa = 0;                                  ///< cached tokens per new token at which fetching takes as long
-  std::optional<double> ttft_seconds{};              ///< of the prefix and one token; serve/first_token.hpp fills it in
+  double kappa = 0;                      ///< cached tokens per new token at which fetching takes as long as computing
+  std::optional<double> ttft_seconds{};  ///< of the prefix and one token; serve/first_token.hpp fills it in
 
   std::string choice() const { return fetch ? rows[best].strategy : "recompute"; }
 };

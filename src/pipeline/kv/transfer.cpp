@@ -10,13 +10,14 @@
 namespace cortado::pipeline {
 namespace {
 
-/// Copies of one GPU from which the time grows by the block, whatever the pipelines inside.
+/// From this many copies of one GPU on, the time grows linearly with the blocks, despite pipelining.
 constexpr std::uint64_t kManyCopies = 512;
 
-/// Blocks from which the time of a list grows by the entry: what its packet takes has gone into the line's beginning.
+/// From this many blocks on, the time of a list grows linearly with its entries: the cost of its packet is in the fixed
+/// part.
 constexpr std::uint64_t kManyEntries = 64;
 
-/// Ranks whose transfers meet those of others.
+/// Ranks whose transfers contend with those of others.
 std::uint32_t simulated_ranks(const plan::KvStrategy& strategy, const plan::KvRequest& request,
                               const Machine& machine) {
   const HostLinkTiming& link = *machine.timing->host_link;
@@ -167,6 +168,29 @@ double kv_link_bytes(const plan::NamedKvStrategy& strategy, const plan::KvReques
   const double all = static_cast<double>(request.fragment.value) * static_cast<double>(request.fragments) *
                      static_cast<double>(request.blocks);
   return strategy.strategy->name == "shard+gather" ? all / request.group : all;
+}
+
+Outcome<KvFetchCost> kv_fetch_cost(const KvFetchQuestion& question, const Machine& machine) {
+  auto request = kv_request(
+      question.model,
+      {.tp = question.tp, .dtype = question.kv_dtype, .tokens = question.block_tokens, .layout = question.layout},
+      machine);
+  if (!request) return fail_at(Stage::plan, request.error());
+  if (question.store) request->direction = plan::KvDirection::store;
+  const auto strategy = plan::find_kv_strategy(question.strategy);
+  if (!strategy) return fail_at(Stage::plan, strategy.error());
+  const auto line = kv_line(*strategy, *request, machine);
+  if (!line) return fail(line.error());
+  KvFetchCost cost;
+  cost.seconds_fixed = line->fixed.seconds;
+  cost.seconds_per_block = line->per_block.seconds;
+  cost.host_seconds_fixed = line->fixed.host_seconds;
+  cost.host_seconds_per_block = line->per_block.host_seconds;
+  cost.link_bytes_per_block = kv_link_bytes(*strategy, *request);
+  cost.energy_j_per_block = line->per_block.joules;
+  cost.compute_units = kv_compute_units(*strategy, machine);
+  cost.fragments_per_block = request->fragments;
+  return cost;
 }
 
 }  // namespace cortado::pipeline
