@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint32_t kGpus = 8;
 constexpr std::uint32_t kRounds = 7;
 
-/// A collective that can be run again and again.
+/// A collective that can be run repeatedly.
 struct Prepared {
   std::string name;
   device::PreparedProgram program;
@@ -69,7 +69,7 @@ std::vector<Row> small_rows(const Machine& machine, device::Driver& node) {
   return rows;
 }
 
-/// Copies the blocks of an all-gather with plain memcpy on so many threads; GB/s.
+/// Copies the blocks of an all-gather with plain memcpy on this many threads; GB/s.
 class MemcpyAllGather {
  public:
   /// Its memory is the node's, so that both have the same pages.

@@ -1,4 +1,4 @@
-// The simulator beside the embedded node of this computer: calibrated first, then all-gather and all-to-all.
+// The simulator next to the embedded node of this computer: calibrated first, then all-gather and all-to-all.
 #include <string>
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// cortado_bench [GROUP ...]: one table of what was measured beside what is aimed at.
+// cortado_bench [GROUP ...]: a table of measured values next to their targets.
 #include <cstdio>
 #include <functional>
 #include <string>

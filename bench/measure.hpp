@@ -1,4 +1,4 @@
-// Timing for the benchmark table: medians of repeated runs, and rows that put a number beside its target.
+// Timing for the benchmark table: medians of repeated runs, and rows with a number and its target.
 #pragma once
 
 #include <algorithm>
@@ -66,7 +66,7 @@ double median_thread_ns(std::uint32_t runs, Work&& work) {
   return median(std::move(times));
 }
 
-/// The least of so many calls, in processor time: of short work that others on the computer disturb.
+/// The least of this many calls, in processor time: for short work that other processes disturb.
 template <class Work>
 double least_thread_ns(std::uint32_t runs, Work&& work) {
   double least = thread_ns(work);

@@ -44,7 +44,7 @@ class Client {
 
   std::byte* memory(std::uint64_t bytes) { return driver_->allocate({RankId{0}, Bytes{bytes}}).value().data; }
 
-  /// From before the first packet is written until the fence behind the copy is seen.
+  /// From before the first packet is written until the fence after the copy is seen.
   double copy_ns(const std::byte* from, std::byte* to, std::uint32_t bytes) {
     return time_ns([&] {
       add(sdma::CopyLinear{bytes, reinterpret_cast<std::uint64_t>(from), reinterpret_cast<std::uint64_t>(to)});
@@ -93,7 +93,7 @@ double ioctl_us() {
   return ns / kCalls / 1000;
 }
 
-/// Percent of a core that the node takes while the program sleeps, with a queue that nobody rings.
+/// Percent of a core that the node takes while the program sleeps, with a queue whose doorbell is never rung.
 double idle_percent() {
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   constexpr int kSeconds = 2;

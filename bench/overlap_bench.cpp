@@ -1,4 +1,5 @@
-// A GEMM beside a collective on eight GPUs: all policies predicted, the decision of `auto` alone, and simulate() alone.
+// A GEMM next to a collective on eight GPUs: all policies predicted, the decision of `auto` alone, and simulate()
+// alone.
 #include <string>
 
 #include "cortado/study.hpp"
@@ -17,7 +18,7 @@ OverlapProblem question(Collective collective, GemmShape shape) {
   return {.gemms = {shape}, .collectives = {request}};
 }
 
-/// simulate() alone of the proved program of a strategy. The target is 1.1 times what it took, on the computer that
+/// simulate() alone of the proved program of a strategy. The target is 1.1 times its time on the computer that
 /// these were measured on, before GEMMs and libraries were modelled as they are now.
 Row simulation_row(const OverlapProblem& problem, const std::string& strategy, const Machine& machine, double target) {
   const PlannedOverlap planned = pipeline::plan_strategy(problem, machine, strategy).value();

@@ -1,5 +1,5 @@
 // processes_bench RANKS BYTES...: medians of collectives among processes, one line each: what, bytes, memory, median
-// and least time in us. bench/processes lays them beside those of MPI and of gloo.
+// and least time in us. bench/processes compares them with those of MPI and gloo.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -19,7 +19,7 @@
 namespace cortado::bench {
 namespace {
 
-/// A sample is the mean of so many operations one behind another: each needs all ranks, so what the ranks differ in
+/// A sample is the mean of this many operations in sequence: each needs all ranks, so differences between the ranks
 /// cancels out, and samples are short enough for some to have all cores to themselves.
 std::uint32_t batch(std::uint64_t bytes, std::uint32_t ranks) {
   if (ranks > std::thread::hardware_concurrency()) return 1;
@@ -73,14 +73,14 @@ void measure(Communicator& comm, std::uint64_t bytes, std::span<std::byte> send,
   if (comm.rank() == 0) std::fflush(stdout);
 }
 
-/// Every rank on a core of its own, as mpirun of Open MPI starts ranks where there are enough.
+/// Every rank on its own core, as mpirun of Open MPI starts ranks if there are enough.
 void bind_to_core(const CommunicatorOptions& options) {
   const std::uint32_t cores = std::thread::hardware_concurrency();
   if (options.ranks > cores) return;
   cpu_set_t own;
   CPU_ZERO(&own);
   CPU_SET(options.rank, &own);
-  (void)::sched_setaffinity(0, sizeof own, &own);  // where it is forbidden, the system decides
+  (void)::sched_setaffinity(0, sizeof own, &own);  // if it is forbidden, the system decides
 }
 
 int of_rank(const CommunicatorOptions& options, const std::vector<std::uint64_t>& sizes) {

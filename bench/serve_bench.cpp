@@ -1,4 +1,4 @@
-// The simulator of serving: requests a second of processor time, and the memory of a million of them.
+// The simulator of serving: requests per second of processor time, and the memory of a million of them.
 #include <sys/resource.h>
 
 #include "measure.hpp"

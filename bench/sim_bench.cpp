@@ -1,4 +1,4 @@
-// sim_bench [targets|growth|error|error-large|power ...]: how long simulations take, beside what is aimed at; how that
+// sim_bench [targets|growth|error|error-large|power ...]: how long simulations take, next to their targets; how that
 // grows with the number of GPUs; how far local sharing is from exact; and what counting energy costs. Times are
 // processor time of the one thread.
 #include <algorithm>
@@ -127,7 +127,7 @@ void targets() {
 
 // --- growth ----------------------------------------------------------------------------------------------------------
 
-/// Exact sharing up to so many GPUs where the symmetry is broken.
+/// Exact sharing up to this many GPUs if the symmetry is broken.
 constexpr std::uint32_t kLargestExact = 128;
 
 void growth() {

@@ -162,7 +162,7 @@ void packet_execution(benchmark::State& state) {
 }
 BENCHMARK(packet_execution);
 
-/// Ring write of COPY + ATOMIC and the doorbell, with nobody executing meanwhile.
+/// Ring write of COPY + ATOMIC and the doorbell, while nothing is executed.
 void submission(benchmark::State& state) {
   PairwiseCopies copies(128, 0);
   for (auto _ : state) {

@@ -23,7 +23,7 @@ namespace {
 
 using sweep::Parameter;
 
-/// Answers with three rows of six columns after so much processor time.
+/// Answers with three rows of six columns after this much processor time.
 class TimedQuestion : public sweep::Question {
  public:
   explicit TimedQuestion(double seconds) : seconds_(seconds) {}
@@ -158,7 +158,7 @@ class SweepBench {
     rows_.push_back({"  resume of the finished database", 1e-9 * resumed, "s", 2});
   }
 
-  /// Wall time: needs cores that nobody else uses.
+  /// Wall time: needs otherwise idle cores.
   void speedups() {
     const std::string spec =
         "question = \"overlap\"\n[fixed]\ncollective = \"all-gather\"\ngemm = \"{m}x3584x{k}\"\n[axes]\n"

@@ -1,4 +1,4 @@
-// A GEMM fused with the reduce-scatter behind it, as T3 does it: simulated, and planned and proved before.
+// A GEMM fused with the following reduce-scatter, as in T3: planned, proved and simulated.
 #include <fmt/format.h>
 
 #include "cortado/target.hpp"

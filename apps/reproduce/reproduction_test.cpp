@@ -150,7 +150,7 @@ TEST(Reproduction, JsonHasOneRowForEachNumber) {
 TEST(Reproduction, ThePageHasEveryPointOfATable) {
   const Reproduction one = small_reproduction();
   const Document page = reproduction_page(one);
-  const Table& points = page.tables[1];  // behind the figures
+  const Table& points = page.tables[1];  // after the figures
   ASSERT_EQ(points.charts.size(), 1U);
   EXPECT_EQ(points.charts[0].published, "published");
   const auto find = [&](const std::string& what, std::int64_t bytes) {

@@ -8,7 +8,7 @@
 namespace cortado::pipeline {
 namespace {
 
-/// What a library chooses from, and what needs features that the machine lacks, is swept only where it is named.
+/// Variants that a library chooses from, and those that need features the machine lacks, are swept only by name.
 std::vector<std::string> swept_variants(const BenchRequest& request, const Machine& machine) {
   if (!request.variants.empty()) return request.variants;
   std::vector<std::string> names;
@@ -17,7 +17,7 @@ std::vector<std::string> swept_variants(const BenchRequest& request, const Machi
     const auto variant = plan::find_variant({.collective = info.collective, .variant = info.variant});
     if (known && variant && (*variant)->can_run_on(machine) && !info.of_library) names.push_back(info.variant);
   }
-  // An unknown collective has no variants; the planner says so.
+  // An unknown collective has no variants; the planner reports it.
   return names.empty() ? std::vector{request.base.variant} : names;
 }
 
@@ -29,8 +29,8 @@ bool can_prelaunch(Collective collective, const std::string& variant) {
   return true;
 }
 
-/// All points in the order of the table. A variant that cannot be prelaunched has one point instead of two where both
-/// are swept; if only prelaunch is asked for, the planner says why not.
+/// All points in the order of the table. A variant that cannot be prelaunched has one point instead of two if both
+/// are swept; if only prelaunch is requested, the planner says why it is impossible.
 std::vector<CollectiveRequest> expand(const BenchRequest& request, const Machine& machine) {
   std::vector<CollectiveRequest> points;
   for (const Bytes size : request.sizes) {
@@ -50,14 +50,14 @@ std::vector<CollectiveRequest> expand(const BenchRequest& request, const Machine
   return points;
 }
 
-/// The point itself, or what is chosen for it.
+/// The point itself, or the variant chosen for it.
 Result<CollectiveRequest> settled(const CollectiveRequest& point, const BenchRequest& request, Chooser* chooser) {
   if (point.variant != kAutoVariant || chooser == nullptr) return point;
   CORTADO_ASSIGN_OR_RETURN(const ChoiceRow row, chooser->row({point, request.in_place, request.among}));
   return row.best().request;
 }
 
-/// "bcst", "auto:bcst" where it was chosen, the file name of a planner.
+/// "bcst", "auto:bcst" if it was chosen, or the file name of a planner.
 std::string label_of(const std::string& asked, const std::string& chosen) {
   const std::string shown = is_external(chosen) ? chosen.substr(chosen.rfind('/') + 1) : chosen;
   return asked == chosen ? shown : asked + ":" + shown;
@@ -114,7 +114,7 @@ PointRunner::PointRunner(const BenchPlan& plan, const BenchRequest& request, Tar
 
 Outcome<report::BenchRow> PointRunner::run(std::size_t point) {
 #if CORTADO_HOSTED
-  // An exception of the thread that simulated the point comes out here.
+  // Rethrows an exception of the thread that simulated the point.
   if (!rows_.empty()) return rows_[point].get_future().get();
 #endif
   return row_of(plan_.points[point]);

@@ -30,21 +30,21 @@ struct BenchRequest {
 
 /// One point, planned and proved.
 struct BenchPoint {
-  std::string label;  ///< the variant, or "auto:bcst" where it was chosen
+  std::string label;  ///< the variant, or "auto:bcst" if it was chosen
   CollectiveRequest request;
   VerifiedProgram program;
 };
 
 struct BenchPlan {
   std::vector<BenchPoint> points;           ///< by size, then variant, then prelaunch
-  std::vector<report::SkippedRow> skipped;  ///< points the planner refuses, with the reason
+  std::vector<report::SkippedRow> skipped;  ///< points that the planner refuses, with the reason
 };
 
-/// Asked before each point is planned: how many are done, of how many. False stops there.
+/// Called before each point is planned, with the points done and their total number. False stops.
 using GoOn = std::function<bool(std::size_t done, std::size_t of)>;
 
-/// Plans and verifies every point before anything runs. Fails if no point at all can be planned, and with
-/// bench.interrupted if `go_on` said no. The chooser, of the same machine, is needed where variants are to be chosen.
+/// Plans and verifies every point before anything runs. Fails if no point can be planned, and with
+/// bench.interrupted if `go_on` returned false. The chooser, for the same machine, is needed to choose variants.
 Outcome<BenchPlan> plan_bench(const BenchRequest& request, const Machine& machine, const GoOn& go_on = {},
                               Chooser* chooser = nullptr);
 
@@ -58,7 +58,7 @@ class PointRunner {
   PointRunner(const PointRunner&) = delete;
   PointRunner& operator=(const PointRunner&) = delete;
 
-  /// The row of a point. Points are asked for in their order, each once at most.
+  /// The row of a point. Points are requested in order, each at most once.
   Outcome<report::BenchRow> run(std::size_t point);
 
  private:
@@ -68,7 +68,7 @@ class PointRunner {
   Target& target_;
   RunOptions options_;
 #if CORTADO_HOSTED
-  std::vector<std::promise<Outcome<report::BenchRow>>> rows_;  // by point; of a target that predicts
+  std::vector<std::promise<Outcome<report::BenchRow>>> rows_;  // by point; only of a target that predicts
   std::jthread ahead_;                                         // last: it ends before what it uses
 #endif
 };

@@ -19,7 +19,7 @@ CollectiveRequest one_copy(Bytes bytes) {
   return request;
 }
 
-/// From the first start to the last end of the spans of one kind: sizes beyond one packet are several copies.
+/// From the first start to the last end of the spans of one kind: a size beyond one packet takes several copies.
 struct Extent {
   Nanoseconds start;
   Nanoseconds end;

@@ -1,12 +1,12 @@
 // One copy from GPU 0 to GPU 1, cut into the phases of its life:
 //
 //   control    the host builds packets, writes the ring and rings the doorbell: "begin" to the end of the Submit
-//   schedule   the engine gets to it: end of the Submit to the start of the copy
+//   schedule   until the engine begins: end of the Submit to the start of the copy
 //   copy       start-up and bytes: start of the copy to its last byte
-//   sync       last byte to the completion signal visible
+//   sync       last byte until the completion signal is visible
 //
-// The host's last look at the signal belongs to no phase. The phases are read off the spans of a traced Timeline, so
-// they are the same thing for a simulated and for a measured copy.
+// The host's last poll of the signal belongs to no phase. The phases come from the spans of a traced Timeline, so
+// they mean the same for a simulated and for a measured copy.
 //
 // Example: 50,000 B on virtual-64: control 2 x 50 + 500 ns, schedule 1000, copy 1000 + 50,000 / 50, sync 1000.
 #pragma once
@@ -39,11 +39,11 @@ struct CopyPhases {
 
 inline constexpr std::array<std::string_view, 4> kCopyPhaseNames{"control", "schedule", "copy", "sync"};
 
-/// The phases of the program's one copy; of several iterations the median of each phase. Where a measured copy starts
-/// before the Submit that caused it is over, the control phase ends with its start, so that phases never overlap.
+/// The phases of the program's one copy; for several iterations, the median of each phase. If a measured copy starts
+/// before its Submit has returned, the control phase ends when the copy starts, so that phases never overlap.
 Result<CopyPhases> copy_phases_of(const Timeline& timeline);
 
-/// The phases of one copy and what it took.
+/// The phases of one copy, and its energy.
 struct CopyReport : CopyPhases {
   std::optional<EnergyUse> energy{};  ///< of all GPUs that the program has; none: measured, or a machine without power
 };
@@ -64,7 +64,7 @@ struct Breakdown {
   bool simulated = false;
   std::uint32_t warmup = 0;      ///< measured: iterations of each before those that count
   std::uint32_t iterations = 0;  ///< measured: of each
-  bool interrupted = false;      ///< there are fewer rows than were asked for
+  bool interrupted = false;      ///< there are fewer rows than requested
   std::vector<Row> rows;
 };
 

@@ -15,8 +15,8 @@
 namespace cortado::pipeline {
 namespace {
 
-constexpr std::uint32_t kMany = 8;           // copies, waits; and queues if there are so many GPUs
-constexpr std::uint32_t kCopiesOfCurve = 4;  // of each queue, so that one queue's copies are not all its bytes
+constexpr std::uint32_t kMany = 8;           // copies, waits; and queues if there are enough GPUs
+constexpr std::uint32_t kCopiesOfCurve = 4;  // per queue: one copy does not touch all bytes of its queue
 constexpr Bytes kTiny{64};
 constexpr Bytes kNear = 16_KiB;           // of one copy: a few of them stay in the nearest caches
 constexpr Bytes kFirstTouched = 512_KiB;  // of the curve
@@ -27,7 +27,7 @@ std::uint64_t copies_of_curve(std::uint32_t queues) {
   return std::uint64_t{queues} * kCopiesOfCurve;
 }
 
-/// One program and what it took in each round.
+/// One program and its time in each round.
 struct Probe {
   CalibrationProgram shape;
   Program program;
@@ -41,7 +41,7 @@ struct Probe {
   }
 };
 
-/// So many iterations that a program runs for about a millisecond or two, and at least 5 of them.
+/// As many iterations as run for a millisecond or two, at least 5.
 std::uint32_t iterations(Bytes copied) {
   constexpr std::uint64_t kBytes = 16 << 20;
   return static_cast<std::uint32_t>(
@@ -59,7 +59,7 @@ class NodeMeasurement {
   double ns(std::size_t probe) const { return probes_[probe].median(); }
   const Probe& operator[](std::size_t probe) const { return probes_[probe]; }
 
-  /// In rounds, so that what else the computer does hits all programs alike.
+  /// In rounds, so that other work on the computer affects all programs alike.
   Outcome<bool> run() {
     TargetRequest request{.name = "soft"};
     for (const Probe& probe : probes_) request.gpus = std::max(request.gpus, probe.program.ranks);
@@ -88,10 +88,10 @@ class NodeMeasurement {
   std::vector<Probe> probes_;
 };
 
-/// Where the timing of a calibrated machine comes from: measured, but for what the embedded node has not got.
+/// Where the timing of a calibrated machine comes from: measured, except for parts that the embedded node lacks.
 void give_sources(Machine& machine) {
   struct Source {
-    std::string_view keys;  ///< a whole key, or the start of keys
+    std::string_view keys;  ///< a whole key, or the beginning of keys
     const char* source;
     const char* confidence;
   };
@@ -119,7 +119,7 @@ void give_sources(Machine& machine) {
   }
 }
 
-/// Refuses sizes that tell nothing, and those that the machine or a computer cannot take.
+/// Refuses sizes that reveal nothing, and sizes beyond the memory of the machine or the computer.
 Status check_largest(const Machine& base, std::uint32_t queues, Bytes largest) {
   const Bytes most = std::min({kMostTouched, base.memory_bytes, base.dma.max_copy_bytes * copies_of_curve(queues) * 2});
   if (largest >= kFirstTouched && largest <= most) return {};
@@ -216,7 +216,7 @@ Outcome<Machine> calibrate(const Machine& base, const CalibrateOptions& options)
   machine.title = fmt::format("the embedded node of this computer in the shape of {}, {}", base.name,
                               data->threads == 1 ? "1 thread" : fmt::format("{} threads", data->threads));
   machine.timing = fit_timing(*data, base);
-  machine.power.reset();  // nothing here draws what the GPUs of the base would
+  machine.power.reset();  // the power of the base machine's GPUs means nothing here
   // Through the text, so that a machine used at once and one read from the file are the same.
   auto read = parse_machine(machine_text(machine), "calibrated");
   if (!read) return fail_at(Stage::prepare, read.error());

@@ -1,9 +1,9 @@
-// Calibration: what the embedded node of this computer costs, measured, and a machine that simulates as it runs.
+// Calibration: measures the embedded node of this computer, and makes a machine file that predicts its times.
 //
-// Small programs are run through the executor as any program is, and only their reported times are used: many tiny
-// copies in one queue or in many, submitted or prelaunched, tell what commands cost; copies of more and more bytes tell
-// rates and caches. None of these programs is a collective, so that comparing collectives is a test of the model and
-// not of the fit. docs/models.md says what is fitted to what.
+// Small programs run through the executor like any other, and only their reported times are used: many tiny
+// copies in one queue or in many, submitted or prelaunched, show the cost of commands; copies of growing size show
+// rates and caches. None of these programs is a collective, so comparing collectives tests the model and
+// not the fit. docs/models.md says which constants are fitted to which times.
 #pragma once
 
 #include <cstdint>
@@ -26,24 +26,24 @@ struct CommandTimes {
   double one = 0;            ///< one queue of one copy
   double many_copies = 0;    ///< one queue of `copies`
   double many_queues = 0;    ///< `queues` queues of one copy
-  double many_waits = 0;     ///< one queue of one copy; the host looks `waits` times at its signal
+  double many_waits = 0;     ///< one queue of one copy; the host checks its signal `waits` times
   double prelaunched_one = 0;
   double prelaunched_copies = 0;
   double prelaunched_queues = 0;
 };
 
-/// Copies on all threads; the same bytes are read and written again and again.
+/// Copies on all threads, which read and write the same bytes repeatedly.
 struct CopyTime {
   Bytes touched;  ///< read and written by one run: what a cache must hold
   Bytes copied;
-  double ns = 0;  ///< without what the same commands cost with tiny copies
+  double ns = 0;  ///< minus the time of the same commands with tiny copies
 };
 
 struct CalibrationData {
   CommandTimes commands;
   double rate = 0;            ///< bytes per ns of one queue from near caches
   double broadcast_rate = 0;  ///< bytes written per ns of one queue of broadcasts; 0 = none
-  std::uint32_t threads = 1;  ///< that the node has
+  std::uint32_t threads = 1;  ///< of the node
   double parallel_rate = 0;   ///< bytes per ns of many queues from near caches
   std::vector<CopyTime> copies;
 };
@@ -53,16 +53,16 @@ Timing fit_timing(const CalibrationData& data, const Machine& base);
 
 struct CalibrateOptions {
   std::optional<std::uint32_t> workers{};  ///< threads of the embedded node beside the caller's; none = its default
-  std::uint32_t rounds = 5;                ///< every program is run in so many rounds; the median counts
+  std::uint32_t rounds = 5;                ///< of every program; the median counts
   Bytes largest = 256_MiB;                 ///< most bytes touched by one program; 512 KiB to 4 GiB
   std::function<bool(std::uint32_t done, std::uint32_t of)> progress{};  ///< called after each run; false stops
 };
 
 /// Runs the programs on an embedded node with the shape and limits of the machine. Fails with calibrate.interrupted if
-/// `progress` said no.
+/// `progress` returned false.
 Outcome<CalibrationData> measure_node(const Machine& base, const CalibrateOptions& options);
 
-/// Refuses a machine whose timing is not of an embedded node: no run on one can say how good it is.
+/// Refuses a machine whose timing is not that of an embedded node, because no run can test it.
 Status check_calibrated(const Machine& machine);
 
 /// The base machine with the measured timing and without power, under the name "<base>-soft".

@@ -13,7 +13,7 @@
 namespace cortado::pipeline {
 namespace calibrate_test {
 
-/// Quick, and not exact: what is measured never decides a test.
+/// Quick and inexact: no test depends on a measured value.
 CalibrateOptions quick() {
   CalibrateOptions options;
   options.workers = 0;

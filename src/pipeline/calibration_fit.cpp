@@ -1,4 +1,4 @@
-// What is fitted to what; docs/models.md has the equations.
+// Fits the constants to the measured times; docs/models.md has the equations.
 #include <algorithm>
 #include <cmath>
 
@@ -21,10 +21,10 @@ double slope(double many, double one, std::uint32_t count) {
   return std::max(0.0, (many - one) / (count - 1));
 }
 
-// Tiny copies run on the caller's thread alone, so that all costs add up:
+// Tiny copies run on the caller's thread alone, so all costs add up:
 //   one queue of n copies, submitted     submit + (n + 1) packet + fetch + n copy + sync + poll
 //   one queue of n copies, prelaunched   trigger + fetch + n copy + sync + poll
-//   q queues of one copy                 as many of everything but fetch and trigger
+//   q queues of one copy                 q times everything except fetch and trigger
 void fit_commands(const CommandTimes& t, Timing& timing) {
   const double copy = slope(t.prelaunched_copies, t.prelaunched_one, t.copies);
   const double packet = slope(t.many_copies, t.one, t.copies) - copy;
@@ -36,7 +36,7 @@ void fit_commands(const CommandTimes& t, Timing& timing) {
   timing.engine.copy_start = at_least_1(copy);
   timing.engine.copy_issue = timing.engine.copy_start;
   const auto packets = static_cast<double>(2 * timing.host.packet.value);
-  // What is left of a queue is the submission and what the engine does once for each queue.
+  // The rest of a queue's time is the submission and what the engine does once per queue.
   const double once = queue - packets - copy - poll;
   const double submit = std::clamp(queue - prelaunched - packets, 0.0, std::max(once, 0.0));
   timing.host.submit = at_least_1(submit);
@@ -49,7 +49,7 @@ void fit_commands(const CommandTimes& t, Timing& timing) {
   timing.host.signal = timing.host.trigger;
 }
 
-/// Bytes per nanosecond of copies that touch so many bytes again and again: each byte is read and written.
+/// Bytes per nanosecond of copies that repeatedly touch this many bytes: each byte is read and written.
 double modelled_rate(double top, const std::vector<NodeLevel>& levels, double touched) {
   double rate = top;
   for (const NodeLevel& level : levels) {
@@ -63,7 +63,7 @@ double measured_rate(const CopyTime& point) {
   return static_cast<double>(point.copied.value) / std::max(point.ns, 1.0);
 }
 
-/// Sum of the squares of log(model / measured): a factor of two is as bad up as down.
+/// Sum of the squares of log(model / measured): twice is as bad as half.
 double badness(double top, const std::vector<NodeLevel>& levels, const std::vector<CopyTime>& copies) {
   double sum = 0;
   for (const CopyTime& point : copies) {
@@ -74,7 +74,7 @@ double badness(double top, const std::vector<NodeLevel>& levels, const std::vect
   return sum;
 }
 
-/// Rates that put the model right on one of the points.
+/// Rates with which the model meets one of the points exactly.
 std::vector<double> rate_candidates(Bytes cache, const std::vector<CopyTime>& copies) {
   std::vector<double> rates;
   for (const CopyTime& point : copies) {
@@ -124,13 +124,13 @@ Timing fit_timing(const CalibrationData& data, const Machine& base) {
   if (base.features.broadcast) engine.broadcast_rate = rounded(data.broadcast_rate);
   engine.local_rate = engine.rate;
   engine.copies_in_flight = 1;
-  // Threads that do not make it faster, because others use the computer, are no threads.
+  // Threads that do not make it faster, because the computer is busy, do not count.
   const double speed_up = std::round(data.parallel_rate / data.rate);
   engine.threads = static_cast<std::uint32_t>(std::clamp(speed_up, 1.0, static_cast<double>(data.threads)));
   const double top = engine.threads * engine.rate.value;
   timing.memory.node = fit_levels(top, data.copies);
   for (NodeLevel& level : timing.memory.node) level.rate = rounded(level.rate.value);
-  // Links and memories of single GPUs do not exist; they must not hold anything up. A thread reads and writes.
+  // There are no links and no memories of single GPUs, so they must not limit anything. A thread reads and writes.
   timing.link.shape = base.timing ? base.timing->link.shape : LinkShape::mesh;
   timing.link.rate = rounded(top);
   timing.link.peak = timing.link.rate;

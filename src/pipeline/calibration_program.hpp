@@ -14,7 +14,7 @@ struct CalibrationRoute {
   std::vector<RankId> to;
 };
 
-/// Of each GPU that is linked to so many others: the first of them, counted from the GPU itself on and round.
+/// For each GPU that is linked to at least `peers` others: the first of those after it, cyclically.
 std::vector<CalibrationRoute> calibration_routes(const Machine& machine, std::size_t peers);
 
 struct CalibrationProgram {

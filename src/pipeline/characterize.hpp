@@ -1,5 +1,5 @@
-// What cutting a GEMM costs (DIL), what it and a collective lose to each other (CIL), and which schedule is fastest
-// where. All predicted.
+// What cutting a GEMM costs (DIL), how much it and a collective slow each other down (CIL), and which schedule is
+// fastest for which shapes. All predicted.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@
 namespace cortado::pipeline {
 
 struct CharacterizeOptions {
-  std::uint32_t threads = 1;  ///< simulations at the same time; no result depends on it
+  std::uint32_t threads = 1;  ///< concurrent simulations; no result depends on it
   /// Called with (done, total), never by two threads at once; false stops (overlap.interrupted).
   std::function<bool(std::size_t, std::size_t)> progress{};
 };
 
 /// Decomposition by the published schedules in 2, 4, ... 64 chunks; contention of these, of serial and of shard-p2p,
 /// with default chunks, on DMA engines and on compute units. What cannot be planned is listed as skipped; fails if the
-/// request cannot be done one after the other.
+/// request cannot be run sequentially.
 Outcome<report::Characterization> characterize(const DependentRequest& request, const Machine& machine,
                                                const CharacterizeOptions& options = {});
 
@@ -38,9 +38,9 @@ struct MapRequest {
   std::vector<std::uint64_t> k{};
 };
 
-/// What study_overlap chooses of the strategies that it compares by default, for every m and k, with the times of all
-/// of them. Strategies that do not fit the memory or cannot be cut so far have no time there; whatever else is refused
-/// is refused for the whole map.
+/// What study_overlap chooses among its default strategies, for every m and k, with the times of all
+/// of them. Strategies that do not fit into memory or cannot be cut that fine have no time there; any other refusal
+/// applies to the whole map.
 Outcome<report::ScheduleMap> map_schedules(const MapRequest& request, const Machine& machine,
                                            const CharacterizeOptions& options = {});
 

@@ -9,7 +9,7 @@
 //
 // Times of collectives can be kept on disk, in a folder with a JSON file for each machine. It is found by content: the
 // values of the machine and the sources of planner and simulator are part of the file's name, so another machine or
-// another Cortado never meets old times. A file that is missing, damaged or foreign is made again.
+// another version never uses old times. A file that is missing, damaged or foreign is written anew.
 #pragma once
 
 #include <cstdint>
@@ -43,12 +43,12 @@ StrategyCosts strategy_costs(const CostModel& model, const Machine& machine);
 std::optional<std::string> default_cache_folder();
 
 struct ChooserOptions {
-  std::uint32_t threads = 1;                  ///< candidates that are simulated at a time; no result depends on it
+  std::uint32_t threads = 1;                  ///< candidates simulated concurrently; no result depends on it
   std::optional<std::string> cache_folder{};  ///< none: nothing is kept on disk
-  std::size_t most_schedules = 4096;          ///< that are remembered; one more, and all are forgotten
+  std::size_t most_schedules = 4096;          ///< to remember; one more, and all are forgotten
 };
 
-/// Chooses for one machine. What it has simulated it knows for its lifetime; `save` keeps it for the next one.
+/// Chooses for one machine. It remembers what it has simulated; `save` keeps that on disk.
 class Chooser {
  public:
   /// The machine must outlive the chooser.
@@ -58,18 +58,18 @@ class Chooser {
   /// The candidates at the very size of the request.
   Result<ChoiceRow> row(const ChoiceRequest& request);
 
-  /// By auto_schedule; what was chosen once comes from memory. Nothing is proved and nothing runs. Several threads may
+  /// By auto_schedule; earlier choices are remembered. Nothing is proved and nothing runs. Several threads may
   /// call it at the same time.
   Result<ScheduleChoice> schedule(const DependentRequest& request);
 
-  /// Called, by one thread at a time, after each candidate: so many are done of so many.
+  /// Called after each candidate, by one thread at a time, with the number done and the total.
   using Progress = std::function<void(std::size_t done, std::size_t all)>;
 
-  /// The rows of those sizes, given in ascending order, at which something fits.
+  /// The rows of the sizes, given in ascending order, at which some variant fits.
   Result<ChoiceTable> table(const ChoiceRequest& request, const std::vector<Bytes>& sizes,
                             const Progress& progress = {});
 
-  /// Writes what is new to the cache; an error says that it could not be kept, nothing else.
+  /// Writes new times to the cache; an error only means that they could not be kept.
   Status save();
 
  private:

@@ -7,7 +7,7 @@
 namespace cortado::pipeline {
 namespace {
 
-/// The first iteration finds the caches empty; the median of three is a warm one.
+/// The first iteration finds empty caches; the median of three is a warm one.
 constexpr std::uint32_t kSimulatedIterations = 3;
 
 }  // namespace

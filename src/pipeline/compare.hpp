@@ -1,4 +1,4 @@
-// A measured run beside the simulated one of the same program: the honest test of a machine file.
+// A measured run next to the simulated run of the same program: the honest test of a machine file.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct ErrorSummary {
 };
 ErrorSummary summary_of(std::vector<double> errors);
 
-/// A program and how it was compared.
+/// A program and its comparison.
 struct ComparedRow {
   std::string what;  ///< name of a program, or variant of a collective
   Bytes bytes;

@@ -18,13 +18,13 @@
 namespace cortado::pipeline {
 namespace {
 
-/// A way to do it and its time.
+/// A variant or strategy, and its time.
 struct FastestWay {
   std::string name;
   double seconds = 0;
 };
 
-/// A KV fetch that the table has.
+/// A KV fetch of the table.
 struct FetchQuestion {
   std::string_view model;
   std::uint32_t tp;
@@ -42,12 +42,12 @@ constexpr std::string_view kFetchedBy[] = {"b2b",        "b2b/4",        "b2b-pr
 constexpr std::string_view kAskedCollectives[] = {"all-gather", "all-reduce"};
 constexpr Bytes kAskedSizes[] = {64_KiB, 64_MiB};
 
-/// A kernel or a library call stands before the copies: the question of who rings.
+/// A kernel or a library call precedes the copies: who rings the doorbell?
 constexpr std::string_view kRinging = "device-initiated";
 
 Outcome<std::optional<double>> collective_seconds(const CollectiveRequest& request, const Machine& machine) {
   auto program = plan_collective(request, machine);
-  if (!program) {  // what does not apply is no candidate
+  if (!program) {  // not applicable: no candidate
     if (program.error().about == About::machine || program.error().about == About::strategy) {
       return std::optional<double>{};
     }
@@ -76,7 +76,7 @@ Outcome<FastestWay> fastest_collective(Collective collective, Bytes bytes, const
   return best;
 }
 
-/// As a library does it: after a barrier, by calls of the host or, where kernels ring, by a kernel.
+/// As a library does it: after a barrier, by calls of the host or, if kernels can ring doorbells, by a kernel.
 Outcome<FastestWay> fastest_of_library(Collective collective, Bytes bytes, const Machine& machine) {
   const bool rings = machine.features.device_initiated.has_value();
   FastestWay best;
@@ -144,7 +144,7 @@ class GainStudy {
   }
 
  private:
-  /// Whoever has a feature may leave it unused.
+  /// A machine may leave a feature unused.
   template <class Fastest>
   Outcome<void> add(const std::string& feature, const std::string& question, const Machine& changed,
                     Fastest&& fastest) {

@@ -1,5 +1,5 @@
-// What each hardware feature of DMA engines (docs/codesign.md) gives a machine that lacks it: small and large
-// collectives, and KV blocks from host memory; the fastest of all that apply, with and without it.
+// What each hardware feature of DMA engines (docs/codesign.md) would gain on a machine that lacks it: small and large
+// collectives, and KV blocks from host memory; the fastest of all applicable ways, with and without it.
 #pragma once
 
 #include <string>
@@ -26,10 +26,10 @@ struct FeatureGains {
   std::vector<FeatureGain> rows{};
 };
 
-/// Features that the table has: those of DMA engines.
+/// The features of the table: those of DMA engines.
 std::vector<std::string_view> engine_features();
 
-/// Refuses machines without timing and host links, and machines that have one of the features already.
+/// Refuses machines without timing or host links, and machines that already have one of the features.
 Outcome<FeatureGains> feature_gains(const Machine& machine, const std::vector<std::string>& features);
 
 report::Document feature_gains_document(const FeatureGains& gains);

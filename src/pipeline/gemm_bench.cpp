@@ -18,7 +18,7 @@
 namespace cortado::pipeline {
 namespace {
 
-/// Without blanks around them, and without the byte order mark that spreadsheets put first.
+/// Without surrounding blanks, and without the byte order mark that spreadsheets write first.
 std::vector<std::string> cells_of(std::string_view line) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   constexpr std::string_view kBlanks = " \t\r";
@@ -31,7 +31,7 @@ std::vector<std::string> cells_of(std::string_view line) {
   return cells;
 }
 
-/// "128", or the rows of each group: "128+64+0+300". Groups without rows take no part.
+/// "128", or the rows of each group: "128+64+0+300". Groups without rows are ignored.
 Result<GemmShape> with_rows(GemmShape shape, const std::string& text, std::uint64_t batch) {
   const auto wrong = [&](const std::string& why) {
     return fail("gemm.shape", fmt::format("m is '{}'{}", text, why),
@@ -184,7 +184,7 @@ double host_us(const Timing& timing) {
   return microseconds(timing.cores.launch + timing.cores.flag + timing.host.poll);
 }
 
-/// Rows of one GEMM where all have as many, else of all together.
+/// Rows of one GEMM if all have the same number, otherwise of all together.
 std::uint64_t shown_rows(const GemmShape& shape) {
   return shape.groups.size() == 1 ? shape.groups.front().rows : shape.m;
 }
@@ -284,7 +284,7 @@ report::Document gemm_bench_document(const GemmBenchReport& report) {
                     {"clock", report.predicted ? Cell(report.clock) : Cell(), "what determines the clock of GEMMs"},
                     {"beside_us", report.predicted ? Cell(report.beside_us) : Cell(),
                      "what run and overlap count in addition: launch, flag and poll"}};
-  // Columns that most lists have no use for appear in text where a row has.
+  // Columns that most lists do not need appear in the text only if a row uses them.
   const auto where = [&](auto&& used) {
     return std::ranges::any_of(report.rows, [&](const Row& row) { return used(row.shape); }) ? View::narrow
                                                                                              : View::data;

@@ -1,4 +1,4 @@
-// Times of GEMMs alone: predicted for a machine, thousands in a second, or measured on a target.
+// Times of GEMMs alone: predicted for a machine, thousands per second, or measured on a target.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@
 
 namespace cortado::pipeline {
 
-/// What holds for all shapes that do not say otherwise.
+/// For all shapes that do not say otherwise.
 struct GemmDefaults {
   DType dtype = DType::bf16;
-  std::optional<DType> result{};  ///< none: bf16 of f8, i32 of i8, else as dtype
+  std::optional<DType> result{};  ///< none: bf16 for f8, i32 for i8, otherwise as dtype
   std::uint64_t batch = 1;
   std::uint32_t scale_block = 0;
 };
 
-/// What libraries make of GEMMs of f8 and i8; none: as the operands.
+/// The result type that libraries use for f8 and i8; none: that of the operands.
 std::optional<DType> usual_result(DType dtype);
 
 struct GemmBenchRow {
   GemmShape shape;
-  double time_us = 0;  ///< in a stream: from the end of the kernel before it to its own end
+  double time_us = 0;  ///< in a stream: from the end of the previous kernel to its own end
   double tflops = 0;
   /// What takes longest: "start", "compute", "latency" (of steps along k), "L2", "memory". Empty if it was measured.
   std::string bound{};
@@ -41,22 +41,22 @@ struct GemmBenchReport {
   std::uint32_t units = 0;
   std::string where;  ///< the modelled machine, or the node that it ran on
   bool predicted = true;
-  std::string clock{};   ///< what decides it, in words
-  double beside_us = 0;  ///< that `run` and `overlap` count besides: launch, flag and poll of the host
+  std::string clock{};   ///< what determines it, in words
+  double beside_us = 0;  ///< that `run` and `overlap` add: launch, flag and poll of the host
   std::vector<GemmBenchRow> rows;
 };
 
 /// "4096x4096x4096,16x512x7168"; rows of a grouped GEMM with plus signs, "128+64+300x4096x7168". Or the path of a CSV
-/// with columns m, n and k in any order, and dtype, out_dtype, batch, scale_block where rows have their own; other
-/// columns are ignored, empty cells are as not given. Errors name the line (gemm.shape, gemm.file).
+/// with columns m, n and k in any order, and optionally dtype, out_dtype, batch and scale_block; other
+/// columns are ignored, and empty cells count as missing. Errors name the line (gemm.shape, gemm.file).
 Result<std::vector<GemmShape>> parse_gemm_shapes(const std::string& text, const GemmDefaults& defaults);
 
-/// On so many compute units, 0 for all, with the kernel that a library takes for these. The first shape that the
-/// machine cannot do is refused as check_gemm does.
+/// On this many compute units, 0 for all, with the kernel that a library chooses for them. The first shape that the
+/// machine does not support is refused as by check_gemm.
 Result<GemmBenchReport> predict_gemms(const std::vector<GemmShape>& shapes, const Machine& machine,
                                       std::uint32_t units = 0);
 
-/// Each as a program of its own, median of `iterations`.
+/// Each as a separate program, median of `iterations`.
 Outcome<GemmBenchReport> measure_gemms(const std::vector<GemmShape>& shapes, const Machine& machine,
                                        std::uint32_t units, Target& target, const RunOptions& options);
 

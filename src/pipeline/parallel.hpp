@@ -14,8 +14,8 @@
 namespace cortado::pipeline {
 
 /// Calls work(i) for i = 0 ... count-1 on `threads` threads, and done(finished) under a lock after each; `done`
-/// returning false, or an exception, stops the rest: only what was begun is finished. Returns whether all were done.
-/// The exception comes out here.
+/// returning false, or an exception, stops the rest: only work in progress is finished. Returns whether all were done.
+/// The exception is rethrown here.
 template <class Work, class Done>
 bool for_each_in_parallel(std::size_t count, [[maybe_unused]] std::size_t threads, const Work& work, const Done& done) {
   std::atomic<std::size_t> next{0};
@@ -41,7 +41,7 @@ bool for_each_in_parallel(std::size_t count, [[maybe_unused]] std::size_t thread
     std::vector<std::jthread> pool;
     try {
       for (std::size_t t = 1; t < threads && t < count; ++t) pool.emplace_back(worker);
-    } catch (const std::system_error&) {  // no more threads: these take longer
+    } catch (const std::system_error&) {  // no more threads: the existing ones do the work
     }
 #endif
     worker();

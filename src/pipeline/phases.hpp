@@ -1,7 +1,7 @@
 // Where the time of a simulated program goes: its critical path (cortado/timeline.hpp) in four phases.
 //
 //   control    host threads build packets, ring doorbells, write triggers and signals, launch kernels
-//   schedule   engines and kernels get to work: fetch after a doorbell, issue and start-up of copies, start of a kernel
+//   schedule   until engines and kernels begin: fetch after a doorbell, issue and start-up of copies, start of a kernel
 //   bytes      bytes move, or kernels read and write them
 //   sync       a signal becomes visible, and its waiter notices it
 //

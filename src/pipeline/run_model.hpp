@@ -2,10 +2,10 @@
 // follow, by tensor-parallel programs with any overlap strategy, each proved before it runs and checked while it does.
 //
 //   prefill  embedding, every layer, head        of all tokens of the prompts
-//   decode   the same of one token a sequence, again and again
+//   decode   the same for one token per sequence, repeatedly
 //
 // One program is planned and proved for the embedding and the layer of each of the two, and for the head; all layers
-// run the same program with weights and caches of their own.
+// run the same program with their own weights and caches.
 #pragma once
 
 #include <chrono>
@@ -46,11 +46,11 @@ struct ModelRun {
   ModelRunRequest request;
   std::string where;
   std::vector<std::vector<std::uint32_t>> tokens;  ///< generated, by sequence
-  /// Of each of these: by how much the logit of the token is above that of the next best, over the largest logit.
+  /// For each of these: how far its logit is above the next best, relative to the largest logit.
   std::vector<std::vector<double>> margins;
-  std::vector<float> hidden;  ///< behind the last layer of the prefill: rows x hidden
+  std::vector<float> hidden;  ///< after the last layer of the prefill: rows x hidden
   std::vector<ModelProgram> programs;
-  std::vector<std::string> notes;  ///< pairs that the strategy is not for
+  std::vector<std::string> notes;  ///< pairs to which the strategy does not apply
   std::uint64_t checked_bytes = 0;
   std::uint64_t wrong_bytes = 0;
   std::optional<Diagnostic> first_wrong{};
@@ -58,10 +58,10 @@ struct ModelRun {
   std::uint64_t close_tokens() const;  ///< whose margin is below kCloseLogits
 };
 
-/// Two logits this close, over the largest one, may change places with the order of sums: the tolerance of the check.
+/// Two logits this close, relative to the largest, may swap with the order of sums: the tolerance of the check.
 inline constexpr double kCloseLogits = 1e-4;
 
-/// Refuses models that are not dense and Llama-shaped, or too large (model.run), what the ranks do not divide
+/// Refuses models that are not dense and Llama-shaped, or too large (model.run), shapes that the ranks do not divide
 /// (layer.shape), no tokens or more than the context has (model.tokens), unknown strategies (overlap.strategy), and the
 /// simulator (model.target).
 Outcome<ModelRun> run_model(const ModelRunRequest& request, const Machine& machine, Target& target);

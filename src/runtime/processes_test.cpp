@@ -223,7 +223,7 @@ TEST(Processes, AKillAtAnyPointEndsAllOthers) {
       std::vector<float> small(10);
       std::vector<float> large(100'000);
       const pid_t self = ::getpid();
-      if (comm.rank() == victim % 3 && ::fork() == 0) {  // somebody else pulls the trigger
+      if (comm.rank() == victim % 3 && ::fork() == 0) {  // another process sends the signal
         ::usleep(static_cast<useconds_t>(delay.count()));
         ::kill(self, SIGKILL);
         std::_Exit(0);
@@ -314,7 +314,7 @@ TEST(Processes, SlowRanksAreWaitedFor) {
             all_well(4));
 }
 
-// A stopped process is alive: only the timeout can tell.
+// A stopped process is alive: only the timeout detects it.
 TEST(Processes, ARankThatStopsIsNamedByTheTimeOut) {
   EXPECT_EQ(on_processes(3, {.timeout = 300ms},
                          [](Communicator& comm) -> std::string {

@@ -91,8 +91,8 @@ TEST(Spec, ExpertsOfModelsAreAxes) {
   EXPECT_THAT(texts(axis_of(spec, "gemm-first")), ElementsAre("false", "true"));
 }
 
-// Llama 3.1 8B on 8 GPUs: forward the GEMMs of a layer beside the gather of its weights, in bf16 2 x (4096 x 6144 +
-// 4096 x 4096 + 3 x 4096 x 14336) bytes and norms; backward beside a gather and a reduce-scatter.
+// Llama 3.1 8B on 8 GPUs: forward, the GEMMs of a layer next to the gather of its weights, in bf16 2 x (4096 x 6144 +
+// 4096 x 4096 + 3 x 4096 x 14336) bytes and norms; backward, next to a gather and a reduce-scatter.
 TEST(Spec, ShardedLayersInTrainingAreAxes) {
   const Spec spec = spec_of(
       "question = \"overlap\"\n[[zip]]\nmodels = [\"llama-3.1-8b\"]\nfsdp = 8\nphase = \"train\"\ntokens = 4096\n");

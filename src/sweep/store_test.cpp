@@ -237,7 +237,7 @@ TEST(Handful, IsWhatIsExpectedToTakeAWhile) {
   EXPECT_EQ(handful(0.05, 0, 1000, 2), 1U);  // nothing is known
   EXPECT_EQ(handful(0.05, 0.001, 1'000'000, 2), 50U);
   EXPECT_EQ(handful(0.05, 1, 1'000'000, 2), 1U);
-  EXPECT_EQ(handful(0.05, 0.001, 80, 2), 10U);  // so that nobody has all of the rest
+  EXPECT_EQ(handful(0.05, 0.001, 80, 2), 10U);  // so that no worker has all of the rest
 }
 
 }  // namespace

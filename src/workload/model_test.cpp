@@ -142,7 +142,7 @@ TEST(Model, TypesOfWeightsAreThoseOfTheFile) {
   EXPECT_EQ(weights_of(R"("torch_dtype": "torch.bfloat16")"), std::tuple("bf16", DType::bf16, 2.0));
   EXPECT_EQ(weights_of(R"("dtype": "float32")"), std::tuple("f32", DType::bf16, 4.0));
   EXPECT_EQ(std::get<1>(weights_of(R"("torch_dtype": "float8_e4m3fn")")), DType::f8);
-  // Scales in a configuration of its own rule over the type of what is not narrowed.
+  // Scales in a separate configuration take precedence over the type of the tensors that are not narrowed.
   EXPECT_EQ(std::get<0>(weights_of(R"("torch_dtype": "bfloat16", "quantization_config": {"quant_method": "fp8"})")),
             "fp8");
 }

@@ -1,4 +1,4 @@
-// What ConCCL found beside its averages, which goals_test.cpp compares.
+// Findings of ConCCL besides its averages, which goals_test.cpp compares.
 #include <algorithm>
 
 #include <gtest/gtest.h>

@@ -55,7 +55,7 @@ class FiccoProduct : public testing::TestWithParam<std::uint32_t> {
   Node adversarial_{on_, GetParam(), 11};
 };
 
-/// Rank 0 gets most, the last rank nothing, and nobody keeps a row.
+/// Rank 0 gets most rows, the last rank none, and no rank keeps a row of its own.
 std::vector<std::vector<std::uint64_t>> uneven_tokens(std::uint32_t ranks) {
   std::vector<std::vector<std::uint64_t>> tokens(ranks, std::vector<std::uint64_t>(ranks));
   for (std::uint32_t from = 0; from < ranks; ++from) {

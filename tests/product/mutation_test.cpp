@@ -28,7 +28,7 @@ struct Mutation {
   bool always_refused;  ///< no program survives it
 };
 
-/// Whether nobody reads what the command writes to scratch memory: the copies of the cores-ll variants that stand for
+/// Whether nothing reads what the command writes to scratch memory: the copies of the cores-ll variants that represent
 /// flag words. Breaking them does no harm.
 bool unread(const Program& program, const Command& command) {
   const auto* copy = std::get_if<Copy>(&command);
@@ -327,7 +327,7 @@ void other_split(const Program& program, std::vector<Mutant>& mutants) {
   });
 }
 
-/// For programs with trackers, beside the others.
+/// For programs with trackers, in addition to the others.
 constexpr std::array kTrackedMutations{
     Mutation{drop_tracker, false},        Mutation{other_count, true}, Mutation{other_raise, false},
     Mutation{other_tracked_bytes, false}, Mutation{other_block, true}, Mutation{other_block_op, false},

@@ -1,4 +1,4 @@
-// A GEMM beside a collective, every way: planned, proved, and run on the embedded node, plain and adversarial.
+// A GEMM next to a collective, in every way: planned, proved, and run on the embedded node, plain and adversarial.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -71,7 +71,7 @@ TEST_P(OverlapProduct, EveryWayThatAutoLooksAt) {
   }
 }
 
-// A layer of two GEMMs beside two collectives, one after another.
+// A layer of two GEMMs next to two collectives in sequence.
 TEST_P(OverlapProduct, Sequences) {
   OverlapProblem layer = request();
   layer.gemms.push_back({16, 24, 32, DType::f32});

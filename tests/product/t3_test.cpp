@@ -1,4 +1,4 @@
-// GEMMs fused with the collective behind them, by every preset of T3: planned, proved, and run on the embedded node,
+// GEMMs fused with the following collective, by every preset of T3: planned, proved, and run on the embedded node,
 // plain and adversarial. Sums of GEMMs are compared up to the roundings that product_check.hpp states; what is not
 // summed is exact.
 #include "plan/t3.hpp"

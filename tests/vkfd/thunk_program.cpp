@@ -6,10 +6,10 @@
 //   thunk_program unordered       two engines, the second reads what the first writes and does not wait
 //   thunk_program ordered         the same with a poll between them
 //   thunk_program unmapped        a copy to memory that the GPU does not reach; prints the exception
-//   thunk_program large BYTES     one copy packet of so many bytes
-//   thunk_program churn COUNT     so many queues, one after another
+//   thunk_program large BYTES     one copy packet of this many bytes
+//   thunk_program churn COUNT     this many queues, one after another
 //   thunk_program leave           ends while engines work
-//   thunk_program fork            a child that opens the driver anew, beside its parent
+//   thunk_program fork            a child that opens the driver again, concurrently with its parent
 //   thunk_program threads         eight threads with queues of their own; the process ends while they work
 //   thunk_program exec            becomes another program while engines work
 //   thunk_program queues          as many queues of one class on GPU 0 as there are
@@ -277,7 +277,7 @@ int churn(int count) {
     wait_for([&] { return queue.finished(); }, "a queue");
   }
   const Holdings late = holdings();
-  constexpr std::size_t kSlack = 1024;  // kilobytes: allocators keep what they once had
+  constexpr std::size_t kSlack = 1024;  // kilobytes: allocators do not return memory
   const bool grown =
       late.threads > early.threads || late.files > early.files || late.kilobytes > early.kilobytes + kSlack;
   std::printf("%d queues%s\n", count, grown ? ", and the process has grown" : "");

@@ -14,7 +14,7 @@ ChoiceRequest all_gather(Bytes bytes, bool prelaunch) {
           .among = {"pcpy", "bcst", "b2b"}};
 }
 
-// The times that a chooser keeps are what the next one chooses by.
+// The next chooser uses the times that a chooser saved.
 TEST(Chooser, TakesTimesFromTheFolder) {
   const TemporaryFolder folder;
   const Machine machine = load_machine("virtual-64").value();

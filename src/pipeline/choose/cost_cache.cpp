@@ -20,12 +20,12 @@
 namespace cortado::pipeline {
 namespace {
 
-// A line that says what follows, and a line a collective, of columns with tabs between them. Lines of text rather than
-// JSON, whose library would take most of the time to compile this file.
+// A header line, then one line per collective, with columns separated by tabs. Lines of text rather than
+// JSON, whose library would dominate the compile time of this file.
 constexpr const char* kCacheFormat = "cortado.times 4";
 constexpr std::string_view kCacheColumns = "time_ns\tbytes_out\tbytes_in\tbuffer_bytes\tpeers\tprotocol\trequest";
 
-/// Of the model and of all values of the machine, wherever they come from.
+/// Of the model and of all values of the machine, whatever their source.
 std::string content_key(Machine machine) {
   machine.provenance.clear();
   return hash_of(
@@ -140,7 +140,7 @@ Status CostCache::save() {
   return {};
 }
 
-// All fields by name, so that these do not compile when there is one more.
+// All fields by name, so that a new field breaks the compilation.
 
 std::string request_key(const CollectiveRequest& request, std::uint32_t gpus) {
   const auto& [collective, variant, bytes, ranks, prelaunch, trigger_words, in_place, own_block, dtype, root, peer,

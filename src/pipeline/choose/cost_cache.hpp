@@ -1,4 +1,4 @@
-// What is known of collectives on one machine, in memory and if wanted on disk.
+// Simulated times of collectives on one machine, in memory and optionally on disk.
 #pragma once
 
 #include <condition_variable>
@@ -21,17 +21,17 @@ namespace cortado::pipeline {
 /// Several threads may use it.
 class CostCache {
  public:
-  /// Reads the file of the machine in the folder, if there is one; what is damaged or foreign counts as empty.
+  /// Reads the file of the machine in the folder, if there is one; a damaged or foreign file counts as empty.
   CostCache(const Machine& machine, const std::optional<std::string>& folder);
 
   std::optional<sim::CollectiveProfile> find(const CollectiveRequest& request) const;
   void add(const CollectiveRequest& request, const sim::CollectiveProfile& profile);
-  /// What is known, or what `simulate` finds, which is then known. Of several threads that ask for the same request one
-  /// simulates and the others wait for it.
+  /// The known profile, or the result of `simulate`, which is then known. If several threads ask for the same request,
+  /// one simulates it and the others wait.
   Result<sim::CollectiveProfile> find_or(const CollectiveRequest& request,
                                          const std::function<Result<sim::CollectiveProfile>()>& simulate);
 
-  /// Writes the file if something is new.
+  /// Writes the file if anything is new.
   Status save();
 
   /// Empty without a folder.

@@ -43,7 +43,7 @@ TEST(CostCache, KeepsTimesByRequest) {
   }
 }
 
-// Whoever comes second waits and gets what the first one found; a failure is not remembered.
+// The second thread waits and gets the result of the first; a failure is not remembered.
 TEST(CostCache, ManyThreadsSimulateARequestOnce) {
   CostCache cache(load_machine("mi300x-8").value(), {});
   EXPECT_FALSE(cache.find_or(kRequest, [] { return fail("test.refused", "no", ""); }));

@@ -22,7 +22,7 @@ Result<Traced> simulate_with_phases(const CollectiveRequest& request, const Mach
   return Traced{phases_of(*run, *verified), run->energy};
 }
 
-/// Times of the candidates with the errors taken off that are known; nothing where none is known of the best.
+/// Times of the candidates without their known errors; nothing if no error of the best is known.
 std::string verdict_on(const ChoiceRow& row, const std::vector<Evidence>& evidence, const Machine& machine) {
   const auto corrected = [&](const TimedCandidate& one) -> std::optional<double> {
     const auto error = known_error(evidence, one.request, machine);

@@ -29,7 +29,7 @@ std::string what_is_chosen(const Explanation& explanation) {
                      fitting, us(best.time));
 }
 
-/// "host control 20 %, scheduling 30 %, ...", without the phase that is named already
+/// "host control 20 %, scheduling 30 %, ...", without the phase that was already named
 std::string other_shares(const PathPhases& phases, std::size_t without) {
   std::vector<std::string> shares;
   for (std::size_t i = 0; i < kPathPhaseWords.size(); ++i) {
@@ -39,7 +39,7 @@ std::string other_shares(const PathPhases& phases, std::size_t without) {
   return join(shares);
 }
 
-/// The phase in which the second loses most, or where there is none: ties.
+/// The phase in which the second loses most; none if they tie.
 std::string what_it_saves(const Explanation& explanation) {
   const std::string second = way_name(explanation.row.fitting[1].request);
   const auto own = explanation.phases.in_order();

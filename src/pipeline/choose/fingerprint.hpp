@@ -1,4 +1,4 @@
-// What a time depends on beside the machine and the request.
+// What a time depends on besides the machine and the request.
 #pragma once
 
 #include <string_view>

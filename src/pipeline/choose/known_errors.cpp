@@ -1,4 +1,4 @@
-// How far predictions are from what was published near the question that was asked, and what follows for a choice.
+// How far predictions are from published results for similar questions, and what follows for a choice.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -24,7 +24,7 @@ bool is_near(Bytes one, Bytes other) {
   return ratio <= kNearSizes && ratio >= 1 / kNearSizes;
 }
 
-/// Whether a column is about the way that the request names.
+/// Whether a column is about the variant of the request.
 bool is_about(const Evidence& row, const CollectiveRequest& request, const Machine& machine) {
   const std::uint32_t ranks = request.ranks == 0 ? machine.gpus : request.ranks;
   if (row.column.ends_with(" ranks")) {

@@ -54,7 +54,7 @@ TEST(KnownErrors, AreToldByTableAndColumn) {
   EXPECT_THAT(evidence_lines(rows(), asked("library", 8_MiB), machine), ElementsAre(HasSubstr("known error: none")));
 }
 
-// The second best is made to look better by what is known of it.
+// Its known error makes the second best look better.
 TEST(KnownErrors, MayTurnAChoiceRound) {
   const Machine machine = load_machine("mi300x-8").value();
   Chooser chooser(machine, {});

@@ -12,7 +12,7 @@
 namespace cortado::pipeline {
 Result<Nanoseconds> SimulatedCost::gemm(const GemmShape& shape, std::uint32_t units) const {
   CORTADO_RETURN_IF_ERROR(check_gemm(shape, machine_));
-  // Libraries see no masks: they choose their kernel for the whole GPU.
+  // Libraries do not see masks of compute units: they choose their kernel for the whole GPU.
   const Tiling tiling = choose_tiling(shape, machine_, machine_.compute_units);
   const GemmEstimate alone = estimate_gemm(shape, tiling, machine_, units);
   return machine_.timing->cores.launch + gemm_start(machine_) + Nanoseconds{std::llround(alone.seconds * 1e9)};

@@ -1,4 +1,4 @@
-// The one implementation of CostModel: times from the simulator, and where these take too long from sim/fast.
+// The only implementation of CostModel: times from the simulator or, where that takes too long, from sim/fast.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace cortado::pipeline {
 
 class SimulatedCost : public CostModel {
  public:
-  /// The machine outlives it. Collectives that were simulated are remembered; with a folder, save() keeps them there.
+  /// The machine must outlive it. Simulated collectives are remembered; with a folder, save() keeps them there.
   explicit SimulatedCost(const Machine& machine, const std::optional<std::string>& folder = {})
       : machine_(machine), cache_(machine, folder) {}
 

@@ -74,7 +74,7 @@ class BlockPlanner {
   }
 
  private:
-  /// A collective and the way it is done, with the GEMM that is part of it.
+  /// A collective with its strategy and, if it has one, its GEMM.
   struct Pair {
     std::size_t at = 0;  ///< place among the operators
     std::size_t meeting = 0;
@@ -93,7 +93,7 @@ class BlockPlanner {
       if (pair.gemm && covered_[*pair.gemm]) pair.gemm.reset();  // it is part of another pair
       if (pair.gemm) {
         covered_[*pair.gemm] = true;
-        // A GEMM that needs the collective stands behind what is done with rows in between.
+        // A GEMM that needs the collective comes after the kernels that work on rows in between.
         if (!way.behind) pair.at = *pair.gemm;
       }
       covered_[meeting.op] = true;
@@ -124,7 +124,7 @@ class BlockPlanner {
     return {};
   }
 
-  /// Kernels one after another in one compute queue for each GPU.
+  /// Kernels in sequence, in one compute queue per GPU.
   Outcome<void> add_stream(const std::vector<std::size_t>& ops) {
     if (ops.empty()) return {};
     ProgramBuilder builder(block_.name, costs_.machine().name, ranks_);
@@ -181,11 +181,11 @@ class BlockPlanner {
     if (planned->arbitration) made_.arbitration = planned->arbitration;
     append(std::move(planned->program));
     if (work.collective != "all-reduce") return {};
-    // The sum of each rank's rows, which the pair has made, is gathered by the library.
+    // The library gathers the sums of each rank's rows, which the pair has computed.
     return add_collective({.collective = "all-gather", .bytes = work.bytes}, library(), false);
   }
 
-  /// How the collectives beside the block are done; serial does them behind it.
+  /// How the collectives next to the block run; serial runs them after it.
   Outcome<void> decide_beside() {
     if (time_.beside.empty() || time_.beside == "serial") return {};
     std::vector<GemmWork> gemms;
@@ -218,11 +218,11 @@ class BlockPlanner {
     return {};
   }
 
-  /// The block's host lets the other one begin, and ends when that is done.
+  /// The host of the block starts the other host, and ends after it.
   void meet_at_ends(plan::OpenProgram& open) {
     for (const plan::HostPlace& place : open.hosts) {
       const auto same = std::ranges::find(whole_->hosts, place.rank, &plan::HostPlace::rank);
-      // Signals of the block come first in the whole: those of the collectives are numbered behind them.
+      // The signals of the block come first; those of the collectives are numbered after them.
       const auto before = static_cast<std::uint32_t>(open.program.signals.size());
       open.program.signals.push_back({fmt::format("beside{}.go", place.rank->value)});
       open.program.signals.push_back({fmt::format("beside{}.done", place.rank->value)});

@@ -1,16 +1,16 @@
 // A block of a step as one program: all its kernels, the strategies that a system chose for its collectives, and the
-// collectives beside it, on all GPUs of the node that take part.
+// collectives next to it, on all participating GPUs of the node.
 //
-//   a stream     kernels that nothing is cut of stand in one compute queue for each GPU
+//   a stream     kernels that are not cut are in one compute queue per GPU
 //   in line      a collective, alone or with the GEMM that it depends on by its strategy, is launched by the host when
 //   it
 //                has seen the end of what stands before it
-//   beside       weights and gradients have host threads of their own; both begin and end the block together, as FSDP
-//                does that gathers one layer ahead
+//   next to it   weights and gradients have separate host threads; both begin and end the block together, as FSDP
+//                does when it gathers one layer ahead
 //
-// GEMMs and collectives are what they are elsewhere. Kernels that programs have no command for have stand-ins that take
-// as long alone: what memory bounds is a copy, attention that arithmetic bounds a GEMM. So they meet collectives
-// beside them as such kernels do.
+// GEMMs and collectives are the same as elsewhere. Kernels without a command in programs have stand-ins that take
+// as long alone: a memory-bound kernel is a copy, compute-bound attention is a GEMM. So they contend with collectives
+// as the real kernels do.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ struct BlockProgram {
 Outcome<BlockProgram> plan_block(const CostedBlock& costed, std::string_view system, const Layout& layout,
                                  ModelCosts& costs);
 
-/// Simulates it, nothing proved.
+/// Simulates it without a proof.
 Outcome<Run> simulate_block(const BlockProgram& block, const Machine& machine, RunOptions options);
 
 /// Gives spans of operators their names.

@@ -38,7 +38,7 @@ TEST_P(BlockProgramError, OfTheCompositionIsSmall) {
     ASSERT_TRUE(costed) << to_string(costed.error().errors.front());
     const auto program = plan_block(*costed, one.system, one.layout, costs);
     ASSERT_TRUE(program) << to_string(program.error().errors.front());
-    // Several layers, one behind another; the last is one of a steady state.
+    // Several layers in sequence; the last one is in a steady state.
     const auto run = simulate_block(*program, costs.roomy(), {.iterations = 3, .sim = {.energy = false}});
     ASSERT_TRUE(run) << to_string(run.error().errors.front());
     const double simulated = to_seconds(run->timeline.iteration_times.back()) + program->gaps;

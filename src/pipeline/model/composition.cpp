@@ -12,7 +12,7 @@ bool is_reduction(Collective collective) {
   return collective == "all-reduce" || collective == "reduce-scatter";
 }
 
-/// The GEMM before (behind) an operator with nothing but memory-bound kernels between them.
+/// The GEMM before (after) an operator with only memory-bound kernels in between.
 std::optional<std::size_t> gemm_before(const Block& block, std::size_t op) {
   for (std::size_t i = op; i-- > 0;) {
     if (block.operators[i].gemm() != nullptr) return i;
@@ -29,7 +29,7 @@ std::optional<std::size_t> gemm_behind(const Block& block, std::size_t op) {
   return std::nullopt;
 }
 
-/// The ways of a system to do a collective; if there are none, all systems do as serial.
+/// The ways in which a system runs a collective; without any, all systems run it as serial does.
 bool does(std::string_view system, Family family) {
   using enum Family;
   const auto any = [family](std::initializer_list<Family> families) {
@@ -62,7 +62,7 @@ const Way* best_way(const std::vector<Way>& ways, std::string_view system) {
   return best != nullptr ? best : &ways.front();
 }
 
-/// What stays exposed of a collective that runs beside a GEMM which does not need it.
+/// The exposed part of a collective that runs next to an independent GEMM.
 Outcome<std::vector<Way>> ways_behind(const CollectiveWork& work, const Block& block, std::size_t behind,
                                       const Ranks& ranks, ModelCosts& costs) {
   const GemmWork& gemm = *block.operators[behind].gemm();
@@ -202,7 +202,7 @@ SystemRow system_row(const std::vector<CostedBlock>& blocks, const Step& step, s
     const double times = costed.block->times;
     (costed.block->once ? once : micro) += time.seconds * times + time.ends;
     (costed.block->once ? row.compute : micro_compute) += costed.compute.seconds * times;
-    // Kernels are counted alone, each at its own clock; together they draw what the board lets them, and no less than
+    // Kernels count alone, each at its own clock; together they draw what the board allows, and no less than
     // GEMMs do at the lowest clocks.
     const double drawn =
         machine.power

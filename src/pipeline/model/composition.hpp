@@ -18,7 +18,7 @@ struct Partner {
   std::size_t gemm;  ///< index in the block
   Relation relation;
 };
-/// Row by row; none if there is no such GEMM.
+/// Related row by row; none if there is no such GEMM.
 std::optional<Partner> partner_of(const Block& block, std::size_t op);
 
 /// All ways of one collective of a block.
@@ -30,15 +30,15 @@ struct Meeting {
   double gemm_seconds = 0;
 };
 
-/// A block with what everything in it takes.
+/// A block with the costs of everything in it.
 struct CostedBlock {
   const Block* block = nullptr;
   std::vector<KernelCost> kernels{};  ///< of the operators; nothing for collectives
   KernelCost compute{};               ///< all kernels
   std::vector<Meeting> meetings{};
   std::vector<BesideWay> beside{};
-  double beside_alone = 0;  ///< seconds, by the library, one after another
-  double last_beside = 0;   ///< of it the last one: nothing is left to hide the last one of a step behind
+  double beside_alone = 0;  ///< seconds, by the library, in sequence
+  double last_beside = 0;   ///< the last of them: at the end of a step, no work is left to hide it
   double beside_joules = 0;
 };
 
@@ -48,8 +48,8 @@ Outcome<CostedBlock> cost_block(const Block& block, const Layout& layout, bool i
 struct BlockTime {
   double seconds = 0;
   double joules = 0;
-  std::string beside;  ///< name of the way; empty: none
-  double ends = 0;     ///< once in a step: the first weights and the last gradients have nothing to hide behind
+  std::string beside;              ///< name of the way; empty: none
+  double ends = 0;                 ///< once per step: nothing can hide the first weights and the last gradients
   std::vector<const Way*> chosen;  ///< of the meetings
 };
 
@@ -62,7 +62,7 @@ SystemRow system_row(const std::vector<CostedBlock>& blocks, const Step& step, s
 /// "8192x1280x8192 bf16", "all-reduce of 16KiB", "12.5 MB"
 std::string text_of(const Operator& op);
 
-/// Prefill and decode steps of a generation, or the step itself, each with how often it is done.
+/// Prefill and decode steps of a generation, or the step itself, each with its number of repetitions.
 std::vector<std::pair<ModelRequest, double>> steps_of(const ModelRequest& request);
 
 /// Whether the machine has what the system needs.

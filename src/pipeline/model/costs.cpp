@@ -25,7 +25,7 @@ std::string key_of(const CollectiveWork& work, const Ranks& ranks) {
                      work.imbalance);
 }
 
-/// Programs have no groups: one GEMM with the columns of all.
+/// Programs have no grouped GEMMs: one GEMM with the columns of all groups.
 GemmShape side_by_side(const GemmWork& gemm) {
   GemmShape shape = gemm.shape;
   shape.n *= gemm.groups;
@@ -51,7 +51,7 @@ std::optional<Timed> simulate_alone(CollectiveRequest request, const std::string
   return Timed{to_seconds(run->time), per_gpu(run->energy)};
 }
 
-/// Variants on engines and on compute units of small collectives; large ones by their plain forms.
+/// For small collectives, variants on engines and on compute units; for large ones, only the plain forms.
 void add_variants(std::vector<Way>& ways, const CollectiveRequest& request, const Machine& machine) {
   constexpr Bytes kSmall = 4_MiB;
   for (const VariantInfo& info : list_variants(request.collective)) {
@@ -93,10 +93,10 @@ Family family_beside(const std::string& strategy) {
 
 }  // namespace
 
-// Of the collective's sums: what stands between GEMMs is bf16.
+// Of the collective's sums: data between GEMMs is bf16.
 CollectiveRequest request_of(const CollectiveWork& work, std::uint32_t ranks) {
   CollectiveRequest request{.collective = work.collective, .bytes = work.bytes, .ranks = ranks, .dtype = DType::bf16};
-  // Whole elements for every rank: sizes of weights need not be.
+  // Whole elements for every rank; sizes of weights may not be.
   const std::uint64_t unit = std::uint64_t{64} * ranks;
   request.bytes.value = std::max(unit, (work.bytes.value + unit - 1) / unit * unit);
   request.host = HostThreads::per_rank;
@@ -206,7 +206,7 @@ KernelCost ModelCosts::kernel(const Operator& op) {
   return {};
 }
 
-/// Rings over all ranks, through the ports of the GPUs of a node in parallel.
+/// Rings over all ranks, in parallel through the network ports of the GPUs of a node.
 double ModelCosts::over_network(const CollectiveWork& work, const Ranks& ranks) const {
   const NetworkTiming& network = *machine_.timing->network;
   const auto bytes = static_cast<double>(work.bytes.value);
@@ -347,7 +347,7 @@ Outcome<std::vector<BesideWay>> ModelCosts::beside(const std::vector<CollectiveW
     const std::scoped_lock guard(lock_);
     if (const auto known = beside_.find(key); known != beside_.end()) return known->second;
   }
-  // Collectives of the node, and beside them what goes over the network and takes nothing of the GPU's.
+  // Collectives within the node; those over the network run next to them and use no GPU resources.
   std::vector<CollectiveWork> in_node;
   std::uint32_t node_ranks = 0;
   double network = 0;

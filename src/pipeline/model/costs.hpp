@@ -1,4 +1,4 @@
-// What operators, and GEMMs with their collectives, take on one machine. Everything is computed once.
+// Costs of operators, and of GEMMs with their collectives, on one machine. Everything is computed once.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@
 
 namespace cortado::pipeline {
 
-/// Rows that each rank must have before GEMMs are cut for overlap: the shortest tile that kernels exist for.
+/// The fewest rows per rank with which GEMMs are cut for overlap: the shortest tile of existing kernels.
 inline constexpr std::uint64_t kLeastRows = 16;
 
-/// GPUs of a collective: how many of a node, and in how many nodes.
+/// GPUs of a collective: how many per node, and the number of nodes.
 struct Ranks {
   std::uint32_t in_node = 1;
   std::uint32_t nodes = 1;
@@ -31,31 +31,31 @@ struct Ranks {
 /// Which system a way belongs to.
 enum class Family { serial, c3, conccl, shards, ficco, tiles, t3, t3_mca, other, bound };
 
-/// A way to do a collective, and what of it is exposed.
+/// A way to run a collective, and its exposed time.
 struct Way {
   Family family = Family::serial;
   std::string name;
   double exposed = 0;  ///< seconds
-  double joules = 0;   ///< of one GPU, beyond what GEMMs take alone
-  /// Of a collective alone. Empty: `name` is a strategy for it and a GEMM, or nothing of the node's.
+  double joules = 0;   ///< of one GPU, in addition to those of the GEMMs alone
+  /// Of a collective alone. Empty: `name` is a strategy for it and a GEMM, or it is not within the node.
   std::string variant{};
   bool prelaunch = false;
-  std::optional<std::size_t> behind{};  ///< the GEMM of the block that it runs beside
+  std::optional<std::size_t> behind{};  ///< the GEMM of the block that it runs next to
 };
 
-/// A way to run collectives beside GEMMs of a block.
+/// A way to run collectives next to the GEMMs of a block.
 struct BesideWay {
   Family family = Family::serial;
   std::string name;
   double slow_down = 0;    ///< seconds that the GEMMs take longer
-  double collectives = 0;  ///< seconds from the begin to the end of the collectives
-  double joules = 0;       ///< of one GPU, beyond what GEMMs take alone
+  double collectives = 0;  ///< seconds from the beginning to the end of the collectives
+  double joules = 0;       ///< of one GPU, in addition to those of the GEMMs alone
 };
 
 struct KernelCost {
   double seconds = 0;
   double joules = 0;   ///< of one GPU
-  double least_w = 0;  ///< of a GEMM: what a GPU draws at the lowest clocks
+  double least_w = 0;  ///< of a GEMM: the power of a GPU at the lowest clocks
 };
 
 class ModelCosts {
@@ -63,26 +63,26 @@ class ModelCosts {
   explicit ModelCosts(const Machine& machine);
 
   const Machine& machine() const { return machine_; }
-  /// The same with memory for one pair whatever else there is, since check_layout looked at the whole; and without
-  /// bursts of the clock, since steps follow each other for minutes.
+  /// The same with enough memory for any one pair, since check_layout checked the whole; and without
+  /// clock bursts, since steps follow each other for minutes.
   const Machine& roomy() const { return roomy_; }
 
   /// The variant of a collective that stands for the library's.
   std::string library_variant() const;
-  /// Bytes a second that a kernel on all compute units copies within the memory, as the simulator has it.
+  /// Bytes per second that a kernel on all compute units copies within the memory, according to the simulator.
   double copy_rate();
 
-  /// Of any operator but collectives, with the gap before it.
+  /// Of any operator except collectives, with the gap before it.
   KernelCost kernel(const Operator& op);
 
-  /// Alone, by serial; of several nodes too. Nothing else is simulated.
+  /// Alone, as serial runs it; also across nodes. Nothing else is simulated.
   Outcome<Way> serial(const CollectiveWork& work, const Ranks& ranks, bool inference);
   /// Alone. The first is that of serial.
   Outcome<std::vector<Way>> alone(const CollectiveWork& work, const Ranks& ranks, bool inference);
-  /// With the GEMM that it depends on; empty where nothing can be cut.
+  /// With the GEMM that it depends on; empty if nothing can be cut.
   Outcome<std::vector<Way>> dependent(const CollectiveWork& work, const GemmWork& gemm, Relation relation,
                                       const Ranks& ranks);
-  /// Beside GEMMs. The last is what nothing beats.
+  /// Next to GEMMs. The last one is the bound.
   Outcome<std::vector<BesideWay>> beside(const std::vector<CollectiveWork>& works, const std::vector<GemmWork>& gemms,
                                          const std::vector<Ranks>& ranks);
 
@@ -108,7 +108,7 @@ CollectiveRequest request_of(const CollectiveWork& work, std::uint32_t ranks);
 OverlapProblem dependent_problem(const CollectiveWork& work, const GemmWork& gemm, Relation relation,
                                  std::uint32_t ranks);
 
-/// Collectives beside GEMMs, none of which needs another.
+/// Independent collectives and GEMMs.
 OverlapProblem independent_problem(const std::vector<CollectiveWork>& works, const std::vector<GemmWork>& gemms,
                                    std::uint32_t ranks);
 

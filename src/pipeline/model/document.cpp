@@ -258,7 +258,7 @@ report::Table policy_table(const ModelReport& report) {
   return table;
 }
 
-/// What eats the rest: the pair with most exposed time under auto.
+/// Where the rest is lost: the pair with the most exposed time under auto.
 std::string rest_text(const ModelReport& report) {
   const SystemRow* row = report.row("auto");
   if (row == nullptr || row->exposed <= 0) return {};
@@ -284,7 +284,7 @@ std::string answer_text(const ModelReport& report) {
       rest_text(report));
 }
 
-/// Its lanes; of the parts of one kernel the first stands for all.
+/// Its lanes; the first part of a kernel represents all of its parts.
 Timeline of_first_gpu(const Timeline& whole) {
   Timeline one = whole;
   one.tracks.clear();

@@ -1,5 +1,5 @@
-// A layer as a timeline: its blocks as programs, simulated one behind another; or put together of operators where a
-// block is no program of a node.
+// A layer as a timeline: its blocks as programs, simulated one after another; or composed of operators if a
+// block is not a program of one node.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -94,7 +94,7 @@ class ComposedTimeline {
 }  // namespace
 
 Outcome<Timeline> ModelStudy::layer_timeline(const ModelRequest& request, const std::string& system) {
-  // Of a generation a decode step: there are most of them.
+  // For a generation, a decode step: they are the most frequent.
   const auto steps = steps_of(request);
   const ModelRequest& part = steps.size() > 1 ? steps[1].first : request;
   const Step step = step_of(part.model, part.layout, part.phase);

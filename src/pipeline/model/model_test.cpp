@@ -108,7 +108,7 @@ class ModelPolicies : public testing::Test {
     Machine machine = load_machine("mi300x-8").value();
     machine.power->cap_w = cap_w;
     ModelStudy study(machine);
-    // Two layers of it: what a policy gives does not depend on their number.
+    // Two layers of it: the effect of a policy does not depend on their number.
     Model model = load_model("llama-3.1-8b").value();
     model.layers.resize(2);
     const ModelRequest request{model, {.fsdp = 8}, {.kind = PhaseKind::train, .tokens = 4096}};

@@ -1,5 +1,5 @@
-// A step under policies of power management: every block of it as one program (block_program.hpp), repeated until its
-// clocks have settled, and the step put together of these times and joules.
+// A step under power-management policies: each of its blocks as one program (block_program.hpp), repeated until its
+// clocks have settled, and the step composed of these times and joules.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint32_t kLeastLayers = 4;
 
-/// What a GPU draws in so many seconds without work.
+/// Joules of a GPU that idles for this many seconds.
 Energy idle_energy(const Power& power, double seconds) {
   Energy idle;
   double clocked = 0;
@@ -47,12 +47,12 @@ struct Drawn {
   }
 };
 
-/// A block of one of the steps, as a program, and how often the whole has it.
+/// A block of one of the steps as a program, and how often it occurs.
 struct ManagedBlock {
   BlockProgram program;
   double times = 0;
-  double in_bubble = 0;  ///< times that a stage waits for it to be done elsewhere
-  double waits = 0;      ///< seconds of one that are no part of the program, without work
+  double in_bubble = 0;  ///< how often a stage waits while others execute it
+  double waits = 0;      ///< idle seconds of one that are not part of the program
 };
 
 Outcome<Drawn> managed(const ManagedBlock& block, const Machine& machine, const sim::PowerManagement& management) {

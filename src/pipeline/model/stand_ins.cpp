@@ -12,7 +12,7 @@ namespace cortado::pipeline {
 namespace {
 
 constexpr std::uint64_t kDepthStep = 64;
-constexpr std::uint64_t kWide = 4096;  // rows and columns of a GEMM that stands for attention: tiles for all units
+constexpr std::uint64_t kWide = 4096;  // rows and columns of a GEMM that represents attention: tiles for all units
 constexpr Bytes kLine{128};
 
 }  // namespace

@@ -18,7 +18,7 @@ class StandIns {
   StandIns(ProgramBuilder& builder, RankId rank, const GemmUnits& units, ModelCosts& costs)
       : builder_(builder), rank_(rank), units_(units), costs_(costs) {}
 
-  /// A GEMM itself, and for any other kernel one that takes as long alone. The operator is no collective.
+  /// A GEMM as it is; for any other kernel, one that takes as long alone. The operator is not a collective.
   Command command(const Operator& op);
 
  private:
@@ -34,7 +34,7 @@ class StandIns {
   std::size_t count_ = 0;
 };
 
-/// A GEMM that takes about so long alone, without its start; its depth is cut to that. None: all take longer.
+/// A GEMM whose depth is chosen so that it takes about this long alone, without its start. None: all take longer.
 std::optional<GemmShape> gemm_as_long_as(double seconds, const Machine& machine);
 
 }  // namespace cortado::pipeline

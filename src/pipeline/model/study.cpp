@@ -23,8 +23,8 @@ std::string text_of(const GemmWork& gemm) {
   return gemm.groups == 1 ? to_string(gemm.shape) : fmt::format("{} times {}", gemm.groups, to_string(gemm.shape));
 }
 
-/// Everything of a step that is to be simulated, so that several threads can do it; the composition then finds it
-/// known.
+/// Everything of a step that has to be simulated, so that several threads can do it; the composition then finds it
+/// in the cache.
 Outcome<void> prepare(const Step& step, const ModelRequest& request, const ModelOptions& options, ModelCosts& costs) {
   const bool inference = !request.phase.trains();
   std::vector<Outcome<CostedBlock>> results(step.blocks.size(), CostedBlock{});
@@ -39,7 +39,7 @@ Outcome<void> prepare(const Step& step, const ModelRequest& request, const Model
   return {};
 }
 
-/// Clocks go down to the lowest, and no further.
+/// Clocks do not go below the lowest.
 Status check_cap(const std::vector<CostedBlock>& blocks, const Machine& machine) {
   if (!machine.power || machine.clock == ClockMode::fixed) return {};
   double seconds = 0;
@@ -106,7 +106,7 @@ PairRow beside_row(const CostedBlock& costed, const Step& step, const std::vecto
   return row;
 }
 
-/// The first weights and the last gradients of a step, which no GEMM is left to hide.
+/// The first weights and the last gradients of a step, which no GEMM can hide.
 PairRow ends_row(const CostedBlock& costed, const Step& step, const std::vector<std::string>& systems) {
   PairRow row;
   row.block = costed.block->name;
@@ -143,7 +143,7 @@ void set_speedups(std::vector<SystemRow>& rows) {
   for (SystemRow& row : rows) row.speedup = rows.front().seconds / row.seconds;
 }
 
-/// Everything but the rows' ratios, of `times` steps more.
+/// Adds `times` steps to everything except the ratios of the rows.
 void add_steps(SystemRow& row, const SystemRow& step, double times) {
   row.seconds += times * step.seconds;
   row.compute += times * step.compute;
@@ -152,7 +152,7 @@ void add_steps(SystemRow& row, const SystemRow& step, double times) {
   if (row.joules && step.joules) *row.joules += times * *step.joules;
 }
 
-/// Collectives of decode steps with little and with much context are mostly the same.
+/// Decode steps with short and with long context have mostly the same collectives.
 void add_pair(PairRow row, std::vector<PairRow>& pairs) {
   for (PairRow& known : pairs) {
     const double times = std::exchange(row.times, known.times);

@@ -1,4 +1,4 @@
-// The strategies that a study is asked for.
+// The requested strategies of a study.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 
 namespace cortado::pipeline {
 
-/// A strategy as it was asked for; without one, the searched best.
+/// A requested strategy; without one, the best that a search finds.
 struct Asked {
   std::string name;
   NamedStrategy named{};
 
   bool is_serial() const { return named.strategy && named.strategy->name == "serial"; }
-  /// serial is part of the basis, ideals follow from it.
+  /// serial is part of the basis, and ideals follow from it.
   bool has_program() const { return !is_serial() && (!named.strategy || named.strategy->plan); }
 };
 
-/// Of a problem that was checked. What was named and does not apply goes to `skipped`; fails if nothing else is left.
+/// For a checked problem. Named strategies that do not apply go to `skipped`; fails if none is left.
 Result<std::vector<Asked>> find_asked(const OverlapProblem& problem, const Machine& machine,
                                       const OverlapOptions& options, std::vector<report::SkippedWay>& skipped);
 

@@ -1,4 +1,4 @@
-// What strategies are compared with: serial and ideal, and what the search must not miss.
+// The baselines of strategies, serial and ideal, and what the search must not miss.
 #include <gtest/gtest.h>
 
 #include "cortado/study.hpp"

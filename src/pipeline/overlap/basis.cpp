@@ -12,7 +12,7 @@
 namespace cortado::pipeline {
 namespace {
 
-/// Of the memory of this computer; the rest is for everything else.
+/// Usable share of this computer's memory; the rest is for everything else.
 constexpr double kUsable = 0.75;
 
 }  // namespace
@@ -70,7 +70,7 @@ Status Basis::plan_dependent(bool measured, bool in_memory) {
     CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest library, library_of(part.collective()));
     library_cus_ = library.compute_units;
     add(plan_collective(library, roomy_));
-  } else {  // libraries send as many rows to all; uneven ones are one program with the GEMM
+  } else {  // libraries send equal numbers of rows; uneven ones are one program with the GEMM
     StrategyKnobs on_cores;
     on_cores.means = CollectiveMeans::cores;
     CORTADO_ASSIGN_OR_RETURN(PlannedOverlap serial, find_strategy("serial-dma")->strategy->plan(question(on_cores)));
@@ -105,7 +105,7 @@ void Basis::add_serial(PlannedOverlap serial) {
   parts_.push_back({&serial_->program, &machine_});
 }
 
-/// What the GPU with most rows multiplies.
+/// The GEMM of the GPU with the most rows.
 GemmShape Basis::largest_gemm() const {
   GemmShape gemm = problem().gemm();
   const TokenTable& tokens = problem().tokens;
@@ -119,7 +119,7 @@ GemmShape Basis::largest_gemm() const {
   return gemm;
 }
 
-/// As a library does it on compute units; where none does, as plain copies.
+/// As a library runs it on compute units; if no library does, as plain copies.
 Result<CollectiveRequest> Basis::library_of(CollectiveRequest asked) const {
   asked.in_place = independent() ? asked.in_place : default_in_place(asked.collective, asked.variant);
   auto library = library_collective(asked, machine_, cost_);
@@ -128,7 +128,7 @@ Result<CollectiveRequest> Basis::library_of(CollectiveRequest asked) const {
   return asked;
 }
 
-/// The reduce-scatter by adding memory, its engines programmed ahead as those of T3 are.
+/// The reduce-scatter by memory that adds, with engines programmed ahead as in T3.
 Result<Program> Basis::plan_in_memory(CollectiveRequest asked) const {
   asked.variant = "add";
   asked.host = HostThreads::per_rank;

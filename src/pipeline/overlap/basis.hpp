@@ -1,4 +1,4 @@
-// What all strategies of a study are compared with: the GEMM alone, the library's collective alone, and `serial`, one
+// The baseline of all strategies of a study: the GEMM alone, the library's collective alone, and `serial`, one
 // after the other.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace cortado::pipeline {
 
-/// Whether this computer, on which programs are really run, has memory for all ranks (overlap.memory).
+/// Checks that this computer, which really runs the programs, has enough memory for all ranks (overlap.memory).
 Status check_memory(Bytes of_a_rank, std::uint32_t ranks);
 
 /// `times`, and then `behind`.
@@ -25,12 +25,12 @@ void add_behind(const OverlapTimes& behind, OverlapTimes& times);
 
 class Basis {
  public:
-  /// `roomy` is the machine with memory for one after the other. All of them outlive this.
+  /// `roomy` is the machine with enough memory to run both in sequence. All of them must outlive this.
   Basis(const Machine& machine, const Machine& roomy, const CostModel& cost, const StrategyCosts& costs)
       : machine_(machine), roomy_(roomy), cost_(cost), costs_(costs) {}
 
-  /// Of a problem that was checked and outlives this. `measured`: on this computer. `in_memory`: also the
-  /// reduce-scatter by adding memory.
+  /// For a checked problem, which must outlive this. `measured`: on this computer. `in_memory`: also the
+  /// reduce-scatter by memory that adds.
   Status plan(const OverlapProblem& problem, bool measured, bool in_memory);
 
   /// A program to time, on the machine that it was planned for.
@@ -44,9 +44,9 @@ class Basis {
   void take(const std::vector<OverlapTimes>& times);
 
   const OverlapTimes& gemm() const { return gemm_; }
-  /// The collective that is overlapped: of an all-reduce behind a GEMM its reduce-scatter.
+  /// The overlapped collective: for an all-reduce after a GEMM, its reduce-scatter.
   const OverlapTimes& first() const { return first_; }
-  /// The all-gather of such an all-reduce; else nothing.
+  /// The all-gather of such an all-reduce; otherwise nothing.
   const OverlapTimes& behind() const { return behind_; }
   const OverlapTimes& library() const { return library_; }  ///< the whole collective
   const OverlapTimes& serial() const { return serial_times_; }
@@ -59,7 +59,7 @@ class Basis {
  private:
   const OverlapProblem& problem() const { return *problem_; }
   bool independent() const { return problem().relation == Relation::independent; }
-  /// Strategies overlap the reduce-scatter of it, and the library's all-gather comes behind.
+  /// Strategies overlap its reduce-scatter; the library's all-gather follows.
   bool is_all_reduce() const { return !independent() && problem().collective().collective == "all-reduce"; }
   OverlapQuestion question(const StrategyKnobs& knobs = {}) const { return {problem(), machine_, costs_, knobs}; }
   Status plan_independent(bool measured);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array<std::uint32_t, 6> kDegrees{2, 4, 8, 16, 32, 64};
 
-/// Of the whole matrix that travels: A, or behind a GEMM C.
+/// Of the whole matrix that moves: A or, after a GEMM, C.
 Bytes travelling_bytes(const DependentRequest& request) {
   const GemmShape& gemm = request.gemm;
   const bool product_first = request.dependence == Dependence::product_first;

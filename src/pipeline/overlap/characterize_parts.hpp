@@ -1,4 +1,4 @@
-// What characterisations and maps have in common.
+// Shared by characterisations and maps.
 #pragma once
 
 #include "pipeline/characterize.hpp"
@@ -6,7 +6,7 @@
 
 namespace cortado::pipeline {
 
-/// One after the other, by plain copies: what the schedules are compared with.
+/// In sequence, with plain copies: the baseline of the schedules.
 inline constexpr FiccoSchedule kSerial{.grain = Grain::whole, .exchange = ExchangeVariant::pcpy};
 
 /// serial-dma, shard-p2p and the published schedules, with default chunks and the best exchanges.

@@ -120,7 +120,7 @@ TEST(Characterize, OddSizesProductsFirstAndWhatCannotBeCut) {
   for (const report::SkippedWay& way : report.skipped) skipped.push_back(way.name + " " + way.reason.code);
   EXPECT_THAT(skipped, testing::Contains("uniform-fused-1d/32 ficco.chunks"));
   EXPECT_THAT(skipped, testing::Contains("uniform-fused-2d ficco.panels"));
-  EXPECT_EQ(report.contention.size(), 11U);  // compute units copy what they like
+  EXPECT_EQ(report.contention.size(), 11U);  // compute units can copy anything
 }
 
 TEST(Characterize, NothingDependsOnTheNumberOfThreads) {

@@ -12,7 +12,7 @@ namespace {
 
 enum class Keep { products, copies };
 
-/// Copies that the collective consists of: all but those in the stream of GEMMs.
+/// The copies of the collective: all except those in the stream of GEMMs.
 bool is_copy_of_collective(const Queue& queue, const Command& command) {
   return queue.role == QueueRole::collective && moves_bytes(command);
 }
@@ -26,7 +26,7 @@ bool stays(const Queue& queue, const Command& command, Keep keep) {
   return std::holds_alternative<Wait>(command) || is_copy_of_collective(queue, command);
 }
 
-/// What is left out is taken to be done at once: the signals that it would raise are raised in its place.
+/// Omitted work counts as done at once: the signals that it would raise are raised in its place.
 Program only(const Program& program, Keep keep) {
   Program rest = program;
   rest.contract = {};
@@ -77,7 +77,7 @@ std::vector<Nanoseconds> products_by_rank(const Program& program, const Timeline
   return products;
 }
 
-/// Copies of one queue may be under way at the same time: their times are joined. Spans come in the order of their
+/// Copies of one queue may overlap: their times are merged. Spans come in the order of their
 /// starts.
 Nanoseconds copies_of(const Program& program, const Timeline& timeline) {
   std::vector<Nanoseconds> until(program.queues.size());
@@ -93,7 +93,7 @@ Nanoseconds copies_of(const Program& program, const Timeline& timeline) {
   return copies;
 }
 
-/// What the kernels of a rank do beside GEMMs.
+/// What the kernels of a rank do besides GEMMs.
 void add_stream(const Program& program, const Timeline& timeline, RankId rank, Contention& found) {
   bool waited = false;     // for another rank
   bool dependent = false;  // a GEMM has begun after that

@@ -90,7 +90,7 @@ TEST(Contention, ACollectiveOnComputeUnitsTakesThemFromTheProducts) {
   EXPECT_GT(contention(without_limits(), "hetero-fused-1d", CollectiveMeans::cores).gemm(), 1.05);
 }
 
-// 64 pieces of 64 x 2048 x 64 take much less than the steps travel: the kernels mostly wait, which is no contention.
+// 64 pieces of 64 x 2048 x 64 take much less than the steps travel: the kernels mostly wait, which is not contention.
 TEST(Contention, WaitingIsNotCounted) {
   DependentRequest request = kRequest;
   request.gemm = {32768, 32, 8192, DType::bf16};

@@ -19,7 +19,7 @@ std::string tiling_name(const Tiling& tiling) {
   return tiling.split_k == 1 ? tile : fmt::format("{}/{}", tile, tiling.split_k);
 }
 
-/// The names with most time; of equal ones in the order of their names.
+/// The names with the most time; ties in the order of their names.
 std::string longest(const std::map<std::string, double>& seconds) {
   std::vector<std::pair<double, std::string>> sorted;
   for (const auto& [name, time] : seconds) sorted.emplace_back(-time, name);

@@ -16,7 +16,7 @@ std::string guess_text(const ScheduleGuess& guess) {
       name_of(guess.schedule), 100 * guess.confidence, 100 * guess.mean_loss);
 }
 
-/// What the search takes, and how it came to it.
+/// What the search chooses, and why.
 std::string choice_text(const ScheduleChoice& choice) {
   std::string text = fmt::format("auto: {}, by {}, {:.1f} us predicted", full_name(choice.schedule),
                                  cortado::name_of(choice.by), microseconds(choice.time));

@@ -147,7 +147,7 @@ TEST(Overlap, TheObjectiveDecides) {
   EXPECT_EQ(code_of(independent(), without, {.objective = Objective::energy}), "power.machine");
 }
 
-// The same program has the same speed-up, whatever stands beside it in the table.
+// The same program has the same speed-up, whatever else is in the table.
 TEST(Overlap, OneBaselineForAllStrategies) {
   const Machine machine = machine_of("mi300x-8+t3");
   for (const OverlapProblem& problem :
@@ -164,7 +164,7 @@ TEST(Overlap, OneBaselineForAllStrategies) {
   }
 }
 
-// A layer under FSDP: its GEMMs beside the gather of the next layer's weights and the reduce-scatter of the last one's
+// A layer under FSDP: its GEMMs next to the gather of the next layer's weights and the reduce-scatter of the last one's
 // gradients. With DMA engines the whole gather is hidden, and the reduce-scatter but for its sums.
 TEST(Overlap, AnIndependentProblemMayBeASequence) {
   const Machine machine = machine_of("mi300x-8");
@@ -179,7 +179,7 @@ TEST(Overlap, AnIndependentProblemMayBeASequence) {
   EXPECT_GT(report.row("conccl")->speedup, report.row("c3")->speedup);
   EXPECT_GT(report.row("conccl")->comm_cus, 0U) << "of the kernel that adds up";
   for (const OverlapRow& row : report.rows) EXPECT_GE(row.time, report.gemm_alone) << row.strategy;
-  // One gather alone, beside the same GEMMs, takes less.
+  // A single gather next to the same GEMMs takes less time.
   OverlapProblem gather = layer;
   gather.collectives.pop_back();
   EXPECT_LT(studied(gather, machine).comm_alone, report.comm_alone);
@@ -211,12 +211,12 @@ TEST(Overlap, EveryStrategyThatAppliesIsCompared) {
   for (const char* name : {"serial", "serial-dma", "c3", "shard-p2p", "hetero-fused-1d", "t3", "t3-mca", "ideal"}) {
     EXPECT_NE(tomorrow.row(name), nullptr) << name;
   }
-  // In a ring there is no exchange between all ranks.
+  // A ring has no exchange between all ranks.
   OverlapProblem half = problem;
   half.gemms.front().dtype = DType::f16;
   EXPECT_THAT(names_of(studied(half, machine_of("t3-ring-8"))),
               ElementsAre("serial", "t3", "t3-mca", "ideal", "ideal-rs+nmc"));
-  // Who asks for it by name is told why not.
+  // If it is requested by name, the reason is given.
   const OverlapReport asked = studied(problem, machine_of("mi300x-8"), {.strategies = {"serial", "t3", "conccl"}});
   EXPECT_THAT(skipped_of(asked), ElementsAre("t3 t3.feature", "conccl overlap.relation"));
 }
@@ -235,7 +235,7 @@ TEST(Overlap, AnAllReduceIsAReduceScatterWithAnAllGatherBehindEveryStrategy) {
   EXPECT_GT(gather.value, 0);
   EXPECT_EQ(reduce.row("t3")->time - scatter.row("t3")->time, gather);
   EXPECT_FALSE(scatter.in_parts);
-  // Seven chunks are sent to a GPU and as many are read there.
+  // Seven chunks are sent to a GPU, and seven are read there.
   EXPECT_DOUBLE_EQ(reduce.behind.reads(), 7.0 * 2048 * 1024 * 2);
   EXPECT_DOUBLE_EQ(reduce.row("t3")->dram->total() - scatter.row("t3")->dram->total(), reduce.behind.total());
 }
@@ -303,7 +303,7 @@ TEST(Overlap, StrategiesTakeVariantsCusAndChunks) {
   units.knobs.gemm_cus = 200;
   units.knobs.comm_cus = 40;
   const OverlapReport given = studied(independent(), machine, units);
-  EXPECT_EQ(given.row("serial")->gemm_cus, 304U);  // what the others are compared with
+  EXPECT_EQ(given.row("serial")->gemm_cus, 304U);  // the baseline of the others
   EXPECT_EQ(given.row("c3-rp")->gemm_cus, 200U);
   EXPECT_EQ(given.row("c3-rp")->comm_cus, 40U);
   EXPECT_EQ(given.row("conccl")->comm_cus, 0U);

@@ -31,7 +31,7 @@ Result<PlannedOverlap> plan_named(const OverlapProblem& asked, const Machine& ma
     return fail("overlap.program", fmt::format("{} is a bound, not a program", strategy),
                 "see cortado list strategies");
   }
-  // Whether it fits the memory depends on the strategy, whose planner refuses what does not.
+  // Whether it fits into memory depends on the strategy; its planner refuses what does not.
   Machine roomy = machine;
   if (asked.relation != Relation::independent) {
     roomy.memory_bytes = Bytes{std::numeric_limits<std::int64_t>::max()};

@@ -41,7 +41,7 @@ TEST(PlanStrategy, EveryStrategyThatAppliesIsAProgramThatCanBeProved) {
       ++proved;
     }
   }
-  EXPECT_GE(proved, 30U);  // 8 beside an independent collective, 11 of FiCCO in each direction, 2 of T3
+  EXPECT_GE(proved, 30U);  // 8 next to an independent collective, 11 of FiCCO in each direction, 2 of T3
 }
 
 TEST(PlanStrategy, AutoIsNamedByWhatItIs) {

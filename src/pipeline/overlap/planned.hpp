@@ -10,7 +10,7 @@
 
 namespace cortado::pipeline {
 
-/// A program that is proved when it is first run; the proof then has it.
+/// A program that is proved when it is first run; then the proof owns it.
 class ProvedOnce {
  public:
   explicit ProvedOnce(Result<Program> program) : program_(std::move(program)) {}
@@ -19,7 +19,7 @@ class ProvedOnce {
     if (!proof_) proof_ = prove(std::move(program_), machine);
     return *proof_;
   }
-  /// One that was planned, and not refused.
+  /// Only if it was planned, and not refused.
   const Program& program() const { return proof_ ? (*proof_)->program() : *program_; }
 
  private:
@@ -41,7 +41,7 @@ struct Planned {
   }
 };
 
-/// All GEMMs of a rank one after the other, each alone on all compute units, without launches: of the rank for which
+/// All GEMMs of a rank in sequence, each alone on all compute units, without launches, for the rank for which
 /// that takes longest.
 double seconds_of_gemms(const Program& program, const Machine& machine);
 

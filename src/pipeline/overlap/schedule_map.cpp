@@ -50,7 +50,7 @@ GemmShape shape_of(const report::MapCell& cell, const MapRequest& request) {
   return {cell.m, request.n, cell.k, request.dtype};
 }
 
-/// That a GEMM is too large says nothing of the others.
+/// A GEMM that is too large says nothing about the others.
 Status check_shapes(const report::ScheduleMap& map, const MapRequest& request, const Machine& machine) {
   const DependentRequest smallest{.gemm = {map.ranks, 1, 1, request.dtype},
                                   .collective = request.collective,
@@ -90,7 +90,7 @@ void fill_map(const std::vector<std::optional<OverlapReport>>& reports, report::
     for (const OverlapRow& row : reports[i]->rows) {
       if (row.bound) continue;
       const std::size_t column = column_of(row.strategy);
-      // Of several numbers of chunks the chosen one, else the fastest.
+      // Of several numbers of chunks, the chosen one, otherwise the fastest.
       const bool better = !cell.times[column] || (row.time < *cell.times[column] && column != cell.winner);
       if (!better && row.strategy != cell.choice) continue;
       cell.times[column] = row.time;

@@ -180,7 +180,7 @@ std::string title(const OverlapReport& report) {
   return fmt::format("{}, then {} of its output, {}", gemm, collective, where);
 }
 
-/// The GEMM over all ranks: what is divided among them, put together again.
+/// The GEMM over all ranks: the whole that is divided among them.
 std::string global_shape(const OverlapProblem& problem) {
   if (problem.relation == Relation::independent) return {};
   GemmShape gemm = problem.gemm();

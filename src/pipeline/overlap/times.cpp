@@ -8,11 +8,11 @@
 namespace cortado::pipeline {
 namespace {
 
-/// An iteration that takes longer warms up in one, and one with timestamps tells as much as two.
+/// An iteration that takes longer needs only one warm-up, and one with timestamps tells as much as two.
 constexpr Nanoseconds kLong{50'000'000};
 constexpr std::uint32_t kTracedIterations = 2;
 
-/// A computer that is busy with other things slows down what happens to run then. So all programs are measured in turn,
+/// Other work on the computer slows down whatever runs at that moment. So all programs are measured in turn,
 /// round after round, and the median round of each counts.
 constexpr std::size_t kMeasuredRounds = 3;
 
@@ -35,7 +35,7 @@ Outcome<OverlapTimes> median_round(const std::vector<std::optional<Outcome<Overl
   return median;
 }
 
-/// From when queues end, without a trace.
+/// From the ends of queues, without a trace.
 RoleTimes parts_by_queue(const Run& run, const Program& program) {
   const std::vector<Nanoseconds>& ends = run.predicted->queue_ends;
   const auto last = [&](auto&& wanted) {

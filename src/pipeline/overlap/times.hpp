@@ -1,4 +1,4 @@
-// What is timed of one program: its time, and when its GEMM and its collective end.
+// The times of one program: its own, and when its GEMM and its collective end.
 #pragma once
 
 #include <optional>
@@ -13,9 +13,9 @@ namespace cortado::pipeline {
 
 struct OverlapTimes {
   Nanoseconds time{};
-  Nanoseconds gemm{};                 ///< begin to the end of the GEMM, if there is one
-  Nanoseconds comm{};                 ///< begin to the end of the collective, if there is one
-  Nanoseconds sent{};                 ///< of it, without what the GEMM's stream does for it
+  Nanoseconds gemm{};                 ///< from "begin" to the end of the GEMM, if there is one
+  Nanoseconds comm{};                 ///< from "begin" to the end of the collective, if there is one
+  Nanoseconds sent{};                 ///< the same, without the work of the GEMM's stream for it
   std::optional<double> hbm_bytes{};  ///< this and the next five: predicted only
   std::optional<Contention> contention{};
   std::optional<DramTraffic> dram{};
@@ -26,10 +26,10 @@ struct OverlapTimes {
 };
 
 struct TimeOptions {
-  /// The parts end with their commands, for streams that multiply and do other things as well; else with their queues,
+  /// The parts end with their commands, for streams that do more than multiply; otherwise with their queues,
   /// which needs no trace. Measured parts always end with commands.
   bool by_command = true;
-  bool contention = false;  ///< what both lose to each other: two simulations more
+  bool contention = false;  ///< how much both slow each other down: two more simulations
   std::optional<ArbitrationPolicy> arbitration{};
   RunOptions run{};
 };
@@ -48,7 +48,7 @@ using Progress = std::function<bool(std::size_t, std::size_t)>;
 Outcome<std::vector<Outcome<OverlapTimes>>> time_all(const std::vector<TimeOne>& jobs, bool predicted,
                                                      std::uint32_t threads, const Progress& progress);
 
-/// The iterations of one of the rounds that together have the iterations asked for.
+/// The iterations of one round; all rounds together have the requested number.
 std::uint32_t iterations_of_round(std::uint32_t iterations);
 std::uint32_t measured_iterations(std::uint32_t iterations);  ///< of all rounds
 

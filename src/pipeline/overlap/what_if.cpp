@@ -10,7 +10,7 @@
 namespace cortado::pipeline {
 namespace {
 
-/// A feature: whether a machine has it, and how one gets it from another.
+/// A feature: whether a machine has it, and how to copy it from another machine.
 struct Feature {
   FeatureInfo info;
   bool (*has)(const Machine&);
@@ -73,7 +73,7 @@ constexpr std::array kFeatures{
     part<&Features::engine_add>("engine-add", "DMA engines add to the destination"),
     part<&Features::device_initiated>("device-initiated", "kernels write DMA packets and ring doorbells")};
 
-/// A strategy of today in the study of tomorrow, with the new features unused where that is faster.
+/// A strategy of today's machine in the study of the new one, with the new features unused if that is faster.
 void use_if_faster(const OverlapRow& row, const OverlapReport& today, OverlapReport& tomorrow) {
   const auto same = std::ranges::find(tomorrow.rows, row.strategy, &OverlapRow::strategy);
   if (same != tomorrow.rows.end() && same->time <= row.time) return;
@@ -147,7 +147,7 @@ Outcome<WhatIfReport> what_if(const OverlapProblem& problem, const Machine& toda
   const auto tomorrow = as ? with_features(today, features, *as) : with_features(today, features);
   if (!tomorrow) return fail_at(Stage::plan, tomorrow.error());
   auto before = study_overlap(problem, today, options);
-  if (!before && !options.strategies.empty()) {  // which may need what today's machine has not
+  if (!before && !options.strategies.empty()) {  // which may need what today's machine lacks
     OverlapOptions without = options;
     without.strategies = {"serial"};
     if (auto serial = study_overlap(problem, today, without)) before = std::move(serial);

@@ -77,7 +77,7 @@ TEST(WhatIf, ATrackerAloneReducesNothing) {
   EXPECT_FALSE(report->tomorrow.row(report->tomorrow.choice)->bound);
 }
 
-/// A tracker that nobody can use, and memory that serves communication last: both may stay unused.
+/// A tracker that no strategy can use, and memory that serves communication last: both may stay unused.
 TEST(WhatIf, TomorrowIsNeverSlower) {
   for (const GemmShape& gemm : {GemmShape{256, 256, 256}, GemmShape{8192, 8192, 1024}}) {
     OverlapProblem problem = kProblem;

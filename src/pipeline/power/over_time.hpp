@@ -1,4 +1,4 @@
-// Power over time out of the counters of a simulation.
+// Power over time from the counters of a simulation.
 #pragma once
 
 #include <vector>

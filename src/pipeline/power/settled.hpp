@@ -8,12 +8,12 @@
 
 namespace cortado::pipeline {
 
-/// Of a program that takes so long: forty control intervals, and `least` or more. Iterations begin at any moment of an
-/// interval, which decides how they end; many average it out.
+/// For a program of this duration: forty control intervals, and at least `least`. Iterations begin at any moment of an
+/// interval, which affects how they end; many average it out.
 std::uint32_t settled_iterations(double seconds, const Power& power, std::uint32_t least);
 
-/// Mean of the second half of the iterations. A simulation has no outliers, but clocks that go up and down between two
-/// steps, so that a median would be the time of one of them. The machine has power.
+/// Mean of the second half of the iterations. A simulation has no outliers, but clocks alternate between two
+/// steps, so a median would be the time of one of them. The machine must describe power.
 EnergyUse settled_use(const Timeline& timeline);
 
 }  // namespace cortado::pipeline

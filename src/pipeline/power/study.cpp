@@ -19,7 +19,7 @@ namespace cortado::pipeline {
 namespace {
 
 constexpr std::uint32_t kLeastIterations = 20;  // of programs that are short against a control interval
-constexpr double kSamples = 400;                ///< of power over time: more than a picture has room for nobody sees
+constexpr double kSamples = 400;                ///< of power over time: a picture cannot show more
 
 /// One program, alone or both at once, and how often it is repeated.
 struct Case {
@@ -95,7 +95,7 @@ class PowerStudy {
     return {};
   }
 
-  /// The one asked for that keeps to a limit; nullptr if none does.
+  /// The requested policy that has a limit; nullptr if there is none.
   Policy limited_policy() const {
     const auto found = std::ranges::find_if(policies_, [](Policy policy) { return policy && policy->has_limit; });
     return found == policies_.end() ? nullptr : *found;
@@ -133,7 +133,7 @@ class PowerStudy {
     return *std::move(programs);
   }
 
-  /// How the collective is done is the strategy's to decide.
+  /// The strategy decides how the collective runs.
   OverlapProblem problem() const {
     CollectiveRequest collective;
     collective.collective = request_.collective->collective;

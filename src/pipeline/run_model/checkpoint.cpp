@@ -42,7 +42,7 @@ Weights transposed(const Weights& weights) {
   return turned;
 }
 
-/// The rank's columns of matrices of as many rows, beside each other.
+/// The rank's columns of matrices with equal numbers of rows, side by side.
 std::vector<float> side_by_side(const std::vector<const Weights*>& matrices, std::uint32_t rank, std::uint32_t ranks) {
   std::vector<float> all;
   for (std::uint64_t row = 0; row < matrices.front()->rows; ++row) {

@@ -1,4 +1,4 @@
-// Weights of a small model as seeded random numbers, and the shares of them that ranks multiply.
+// Weights of a small model as seeded random numbers, and the shares of them that each rank multiplies.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ struct Checkpoint {
   Weights head;  ///< hidden x vocabulary
 };
 
-/// Numbers of a matrix are even in +- sqrt(3 / rows), so that what it multiplies keeps its size; embeddings in +- 1;
-/// norms from 0.5 to 1.5. Every matrix has a seed of its own.
+/// Numbers of a matrix are uniform in +- sqrt(3 / rows), so that products keep their magnitude; embeddings in +- 1;
+/// norms from 0.5 to 1.5. Every matrix has its own seed.
 Checkpoint random_checkpoint(const LayerShape& shape, std::uint64_t layers, bool tied, std::uint64_t seed);
 
 /// Numbers of tokens.

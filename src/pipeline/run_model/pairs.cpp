@@ -20,7 +20,7 @@ std::string name_for(const std::string& strategy, const OverlapProblem& problem)
   return (gathers ? "tiles-ag" : "tiles-rs") + strategy.substr(std::string_view(kTiles).size());
 }
 
-/// With fewer and fewer chunks, as long as there are too few rows for them.
+/// With ever fewer chunks, as long as there are too few rows for them.
 Outcome<PlannedOverlap> plan_with_rows(const OverlapProblem& problem, const Machine& machine,
                                        const std::string& strategy) {
   auto planned = plan_strategy(problem, machine, strategy);

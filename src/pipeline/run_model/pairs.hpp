@@ -16,9 +16,9 @@ struct PairNotes {
   std::vector<std::string> refused{};
 };
 
-/// "tiles" is tiles-ag or tiles-rs, whichever fits; with a number of chunks behind it, too ("tiles/2"). FiCCO schedules
-/// take as many chunks as there are rows for, if fewer than asked for. A pair that the strategy is not for is
-/// serial-dma, with a note why. Unknown names are refused (overlap.strategy). Empty for "serial". All outlive it.
+/// "tiles" is tiles-ag or tiles-rs, whichever fits, also with a number of chunks ("tiles/2"). FiCCO schedules
+/// use fewer chunks than requested if there are too few rows. A pair to which the strategy does not apply is
+/// serial-dma, with a note why. Unknown names are refused (overlap.strategy). Empty for "serial". All must outlive it.
 Result<PairPlanner> pair_planner(const std::string& strategy, const Machine& machine, PairNotes& notes);
 
 }  // namespace cortado::pipeline

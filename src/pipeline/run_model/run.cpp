@@ -19,7 +19,7 @@
 namespace cortado::pipeline {
 namespace {
 
-/// Beyond this the CPU would take minutes a token.
+/// Beyond this, the CPU would take minutes per token.
 constexpr std::uint64_t kMostParameters = 50'000'000;
 
 Status check_model(const Model& model) {
@@ -83,7 +83,7 @@ Bytewise bytes_of(std::vector<Element>& numbers) {
 class Bindings {
  public:
   void bind(const Region& region, Bytewise bytes) { written_[region.buffer] = read_[region.buffer] = bytes; }
-  /// What an inout buffer holds behind the iteration, apart from what it held before.
+  /// What an inout buffer holds after the iteration, kept separately from what it held before.
   void bind_output(const Region& region, Bytewise bytes) { read_[region.buffer] = bytes; }
 
   device::CallerData data() const {
@@ -213,7 +213,7 @@ class ModelRunner {
     return plan(pairs);
   }
 
-  /// Engines have queues for one program of a layer, not for all of them at a time.
+  /// Engines have enough queues for one program of a layer, not for all at once.
   template <class Plan>
   Outcome<bool> prepare(const Proved<Plan>& proved) {
     if (prepared_ && prepared_row_ == proved.row) return true;
@@ -275,7 +275,7 @@ class ModelRunner {
         bindings.bind(pass.layer.plan.ranks[r].y, share(y, r));
         bindings.bind(pass.layer.plan.ranks[r].positions, bytes_of(positions));
       }
-      // The caches are read before an iteration and written behind it: what was read must not change in between.
+      // The caches are read before an iteration and written after it: what was read must not change in between.
       next_keys_ = layers_[l].keys;
       next_values_ = layers_[l].values;
       auto done = execute(pass.layer, with_outputs(bindings, pass.layer.plan.ranks));
@@ -355,7 +355,7 @@ class ModelRunner {
   Checkpoint checkpoint_;
   std::vector<LayerState> layers_;
   std::vector<std::vector<float>> head_shares_;
-  std::vector<std::vector<float>> next_keys_, next_values_;  // of a rank, what the layer that runs makes of them
+  std::vector<std::vector<float>> next_keys_, next_values_;  // of a rank: the results of the current layer
   std::optional<device::PreparedProgram> prepared_;
   std::size_t prepared_row_ = 0;
   PairNotes notes_;

@@ -124,7 +124,7 @@ class Reference {
   Reference(const Checkpoint& checkpoint, const LayerShape& shape)
       : checkpoint_(checkpoint), shape_(shape), keys_(checkpoint.layers.size()), values_(checkpoint.layers.size()) {}
 
-  /// What stands behind the last layer.
+  /// The output of the last layer.
   Row forward(std::uint32_t token) {
     Row x(checkpoint_.embedding.row(token), checkpoint_.embedding.row(token + 1));
     for (std::size_t l = 0; l < keys_.size(); ++l) {

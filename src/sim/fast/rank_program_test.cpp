@@ -120,8 +120,8 @@ TEST_F(TimeOfRank, IsNearTheSimulatorForAllSchedulesInBothDirections) {
   }
 }
 
-// The copy kernel holds units from its launch to its end, loses speed beside the GEMM, and gives its units back to it;
-// stores drain over the links behind the tiles. Also where a switch is between the GPUs.
+// The copy kernel holds units from its launch to its end, slows down next to the GEMM, and gives its units back to it;
+// stores drain over the links after the tiles. Also with a switch between the GPUs.
 TEST_F(TimeOfRank, IsNearTheSimulatorForTilesByAllMeans) {
   for (const char* name : {"mi300x-8", "h100-8"}) {
     const Machine machine = load_machine(name).value();

@@ -48,7 +48,7 @@ TEST(Arbitration, LastsAsLongAsTheProduct) {
   EXPECT_EQ(mca.share(1), 1);
 }
 
-// Reads of a GEMM beside an engine that reads and adds (1 + 2 bytes of the memory for each) at no more than 150
+// Reads of a GEMM next to an engine that reads and adds (1 + 2 bytes of the memory for each) at no more than 150
 // GB/s. With L the rate of the GEMM's flow: L + 3 * min(150, share * L) = 1000.
 TEST(Arbitration, SharesOfTwoFlows) {
   struct Case {

@@ -99,7 +99,7 @@ TEST_F(ComputeUnitsTest, PriorityComesBeforeTheOrderOfLaunches) {
   units_.launch(small_, 32);
   units_.launch(urgent_, 250);
   EXPECT_EQ(next(urgent_), 250U);
-  EXPECT_EQ(next(small_), 6U);  // a part of what it wants
+  EXPECT_EQ(next(small_), 6U);  // part of what it requests
 }
 
 TEST_F(ComputeUnitsTest, PartialGrantsGrow) {

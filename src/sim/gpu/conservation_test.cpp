@@ -1,4 +1,4 @@
-// Conservation in every planned variant and in GEMMs beside collectives by every policy: between any two events no
+// Conservation in every planned variant and in GEMMs next to collectives by every policy: between any two events no
 // resource is above its capacity and no GPU gives more compute units than it has; in the end every resource has carried
 // what the commands of the program take of it, no more and no less; and no run is shorter than the resource that
 // carries most needs for it.

@@ -74,7 +74,7 @@ TEST_F(DependentProducts, NothingIsFasterThanItsLinksAndItsProduct) {
       const bool product_first = request.dependence == Dependence::product_first;
       GemmShape of_a_rank = shape;
       if (request.collective == "all-to-all") of_a_rank.m /= ranks;
-      // GEMMs of so much work at the sustained rate of all units, without any loss.
+      // GEMMs of this much work at the sustained rate of all units, without any loss.
       const double product = flops(of_a_rank) / 708e9;
       const double links = pair_ms(request, product_first ? shape.n : shape.k);
       for (const FiccoScheduleInfo& info : list_schedules()) {

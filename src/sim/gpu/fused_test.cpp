@@ -18,7 +18,7 @@ Simulated run(const FusedRing& ring, const Machine& machine, const SimulateOptio
 
 // N ranks, N chunks each. A rank stores N chunks, one of them on its neighbour, and its engine passes N - 2 on: reads
 // them here, adds them there. Every update is one write. So the memories of a rank see N + (N - 2) = 2N - 2 chunks
-// written and N - 2 read, beside the operands.
+// written and N - 2 read, in addition to the operands.
 TEST(FusedRingTraffic, IsExactlyTheAlgebra) {
   for (const char* name : {"t3-ring-8", "t3-ring-16"}) {
     const Machine machine = load_machine(name).value();
@@ -35,7 +35,7 @@ TEST(FusedRingTraffic, IsExactlyTheAlgebra) {
   }
 }
 
-// Every GPU stores each chunk straight where it ends: C once, and nobody else moves anything. No stages on this
+// Every GPU stores each chunk directly to its destination: C once, and nothing else moves. No stages on this
 // machine.
 TEST(FusedDirectTraffic, IsTheProductsAlone) {
   const Machine machine = load_machine("mi300x-8+t3").value();
@@ -49,7 +49,7 @@ TEST(FusedDirectTraffic, IsTheProductsAlone) {
 
 // 8 x 10 tiles of 256 x 128 are one stage on 80 units. A and B, (2048 + 1280) x 1024 x 2 bytes, come at 1000 GB/s
 // before a tile multiplies: 2 x 256 x 128 x 1024 at 1024 x 1.4 GHz x efficiency, 1 + 12/256 + 12/128 times as long as
-// in an endless tile, and 2000 ns beside. C, 2048 x 1280 x 2 bytes, is stored behind it.
+// in an endless tile, and 2000 ns in addition. C, 2048 x 1280 x 2 bytes, is stored after it.
 TEST(StagedProduct, ReadsThenMultipliesThenStores) {
   Machine machine = load_machine("t3-ring-8").value();
   machine.timing->compute->stages->read_share = 1;
@@ -79,8 +79,8 @@ FusedRing large_chunks() {
   return {.gemm = {.m = 8192, .n = 4096, .k = 128, .dtype = DType::f16}, .pieces = 4};
 }
 
-// A piece of 256 x 4096 x 2 bytes takes 2 MiB / 64 KiB = 32 entries, a chunk 128. With 160, one chunk beside the first
-// piece that is not complete: the GEMM, far faster than the ring, waits. With plenty nobody does.
+// A piece of 256 x 4096 x 2 bytes takes 2 MiB / 64 KiB = 32 entries, a chunk 128. With 160, one chunk and the first
+// piece that is not complete: the GEMM, far faster than the ring, waits. With plenty of entries it does not.
 TEST(TrackerEntries, MakeWritersWait) {
   Machine machine = load_machine("t3-ring-8").value();
   machine.features.tracker->entries = 1 << 20;

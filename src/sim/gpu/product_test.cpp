@@ -236,7 +236,7 @@ TEST(Products, AKernelOfHigherPriorityWaitsForOneWave) {
 }
 
 // The copy holds 32 units from 7000 to 17,000. The GEMM begins at 12,000 with 224 and gets 32 more at 17,000: these
-// stay 5 us behind. The last 128 start with the end of the second 224.
+// are 5 us later. The last 128 start with the end of the second 224.
 TEST(Products, LaunchedSecondTheyGrowWhenUnitsAreGivenBack) {
   Node node;
   const std::uint32_t copy = node.local_copy(12'800'000, 32);
@@ -248,7 +248,7 @@ TEST(Products, LaunchedSecondTheyGrowWhenUnitsAreGivenBack) {
   EXPECT_NEAR(result.unit_seconds, of_copy + 640 * static_cast<double>(kTile) * 1e-9, 1e-9);
 }
 
-// --- What workgroups take beside others
+// --- Workgroups next to others
 // --------------------------------------------------------------------------------
 
 /// Operands come in at 1 GB/s a unit; beyond `windows` windows a die everything is read twice. On d x 8 units with

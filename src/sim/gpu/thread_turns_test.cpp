@@ -18,7 +18,7 @@ TEST(ThreadTurns, FirstComeFirstServed) {
   EXPECT_TRUE(turns.take(4));
   EXPECT_EQ(turns.give_back(3), 1U);
   EXPECT_EQ(turns.give_back(1), std::nullopt);
-  EXPECT_TRUE(turns.take(2));  // the thread that nobody stood in line for
+  EXPECT_TRUE(turns.take(2));  // the thread that nothing waited for
   EXPECT_FALSE(turns.take(0));
 }
 

@@ -17,7 +17,7 @@ constexpr std::int64_t kTile = 1024 * 64 + 1000;
 constexpr std::int64_t kPoll = 1000;
 constexpr std::int64_t kBegin = 5000 + 2000;
 
-/// A GEMM of so many tiles, one below the other, on so many units. The tiles of group g wait for a kernel of
+/// A GEMM of this many tiles, one below the other, on this many units. The tiles of group g wait for a kernel of
 /// GPU 1, which multiplies g tiles one after another before it raises the signal; group 0 waits for nothing.
 struct Asked {
   std::vector<std::uint64_t> groups;  ///< tiles
@@ -93,8 +93,8 @@ TEST(TilesThatWait, AnOrderAloneChangesNothing) {
   EXPECT_NEAR(static_cast<double>(time_of({.groups = {8}})), 2.0 * kTile, 10);
 }
 
-// The slow kernel is launched 5000 behind the GEMM and raises its signal, seen 1000 later, behind one tile: so tiles
-// that wait for it begin 6000 + kTile behind the GEMM. Tiles that do not wait have been made by then.
+// The slow kernel is launched 5000 after the GEMM and raises its signal, seen 1000 later, after one tile: so tiles
+// that wait for it begin 6000 + kTile after the GEMM. Tiles that do not wait are finished by then.
 TEST(TilesThatWait, ALateChunkStallsSingleUnits) {
   const std::int64_t some_wait = time_of({.groups = {2, 2}});
   const std::int64_t all_wait = time_of({.groups = {0, 4}});

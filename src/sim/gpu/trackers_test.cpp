@@ -78,7 +78,7 @@ TEST(Trackers, TheFirstMayAlwaysOpen) {
   EXPECT_TRUE(trackers.open(3));
   EXPECT_TRUE(trackers.open(0));
   EXPECT_EQ(trackers.entries_peak(), 4U);
-  EXPECT_TRUE(trackers.update({0, 200}));  // tracker 1 is the first now, and what it holds is kept for it
+  EXPECT_TRUE(trackers.update({0, 200}));  // tracker 1 is now the first, and keeps what it holds
   EXPECT_FALSE(trackers.open(2));          // of the two others one is taken by tracker 3
   EXPECT_TRUE(trackers.update({3, 100}));
   EXPECT_TRUE(trackers.open(2));

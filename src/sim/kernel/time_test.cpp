@@ -25,7 +25,7 @@ TEST(SimTime, DurationsOfTransfersAreRoundedUp) {
   EXPECT_EQ(sim_time_from_seconds(1.0 / 3e12), SimTime{1});  // a third of a picosecond
 }
 
-// The same sum in another order is a last bit above 20 us: that is no picosecond more.
+// The same sum in another order is one bit above 20 us, which is not a picosecond more.
 TEST(SimTime, RoundingOfTheSecondsIsNotRoundedUp) {
   EXPECT_EQ(sim_time_from_seconds(20e-6 * (1 + 1e-15)), SimTime{20'000'000});
   EXPECT_EQ(sim_time_from_seconds(20e-6 * (1 - 1e-15)), SimTime{20'000'000});
