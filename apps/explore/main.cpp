@@ -1,4 +1,4 @@
-// cortado-explore PORT: what `cortado explore` starts. A program of its own, so that the others do not load an HTTP
+// cortado-explore PORT: what `cortado explore` starts. A separate program, so that cortado does not load an HTTP
 // library.
 #include <cstdint>
 #include <cstdio>

@@ -14,10 +14,10 @@ struct PageFile {
   std::string_view content;  ///< as gzip wrote it
 };
 
-/// By path, "/index.html" among them.
+/// By path, including "/index.html".
 using Page = std::map<std::string, PageFile, std::less<>>;
 
-/// A bundle is, for every file, a line "PATH TYPE BYTES" and so many bytes. The page refers to the bundle's memory.
+/// A bundle has, for every file, a line "PATH TYPE BYTES" and then that many bytes. The page refers to its memory.
 Result<Page> read_bundle(std::string_view bundle);
 
 /// The one that was linked in; empty if the page was not built.

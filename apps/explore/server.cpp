@@ -14,7 +14,7 @@ constexpr int kForbidden = 403;
 constexpr int kNotFound = 404;
 constexpr int kNotAllowed = 405;
 
-/// A page of another site could make its own name point here (DNS rebinding); its Host or Origin would tell.
+/// Another site could make its name point here (DNS rebinding); its Host or Origin gives it away.
 bool is_own(const std::string& host, std::uint16_t port) {
   for (const char* const name : {"127.0.0.1", "localhost"}) {
     if (host == fmt::format("{}:{}", name, port)) return true;
@@ -53,7 +53,7 @@ struct PageServer::Impl {
     const auto file = page.find(request.path == "/" ? std::string("/index.html") : request.path);
     if (file == page.end()) return refuse(response, kNotFound, "no such file\n");
     response.set_header("Content-Encoding", "gzip");
-    // Names of assets have a hash of their content inside, so a browser may keep them, and the code it made of the
+    // Names of assets contain a hash of their content, so a browser may keep them, and the code it compiled from the
     // module.
     const bool asset = request.path.starts_with("/assets/");
     response.set_header("Cache-Control", asset ? "max-age=31536000, immutable" : "no-cache");

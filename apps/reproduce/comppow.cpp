@@ -1,7 +1,7 @@
-// CompPow (arXiv 2605.21847): GEMMs and all-gathers of language models, alone and at once, under policies of power
-// management; and what long GEMMs sustain under the cap of the board.
+// CompPow (arXiv 2605.21847): GEMMs and all-gathers of language models, alone and at once, under power-management
+// policies; and the rates that long GEMMs sustain under the cap of the board.
 //
-// The all-gather runs on GPU cores as a library does it. Averages are arithmetic, over the scenarios; performance is
+// The all-gather runs on GPU cores, as in a library. Averages are arithmetic, over the scenarios; performance is
 // the inverse of time.
 #include <algorithm>
 #include <array>

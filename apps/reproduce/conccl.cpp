@@ -1,4 +1,4 @@
-// ConCCL (arXiv 2412.14335): shares of the ideal overlap by policy, over thirty scenarios of ours that stand for the
+// ConCCL (arXiv 2412.14335): shares of the ideal overlap by policy, over thirty scenarios of ours in place of the
 // unpublished ones (published/scenarios/conccl.toml); and what GEMMs and collectives lose with fewer compute units.
 //
 // Collectives as in the measurements of DMA-Latte: all-gather in place, all-to-all without the block of a rank for
@@ -42,7 +42,7 @@ const OverlapRow* row_of(const OverlapReport& report, const std::string& strateg
   return report.row(strategy == kAutoStrategy ? report.choice : strategy);
 }
 
-/// As the paper has it: the longer of GEMM and library collective.
+/// As in the paper: the longer of GEMM and library collective.
 Nanoseconds published_ideal(const OverlapReport& report) {
   return std::max(report.gemm_alone, report.comm_alone);
 }
@@ -64,7 +64,7 @@ Result<OverlapProblem> problem_for(const published::OverlapScenario& scenario) {
   return OverlapProblem{.gemms = {{scenario.m, scenario.n, scenario.k, dtype}}, .collectives = {collective}};
 }
 
-/// A GEMM alone on fewer and fewer compute units.
+/// A GEMM alone on ever fewer compute units.
 struct Shrunk {
   GemmShape shape;
   std::vector<Nanoseconds> times;  ///< by kFewerUnits
@@ -75,7 +75,7 @@ struct Shrunk {
   }
 };
 
-/// A collective alone on so many compute units, by the faster of its kernels.
+/// A collective alone by number of compute units, by the faster of its kernels.
 struct Saturation {
   CollectiveRequest request;
   std::vector<Nanoseconds> times;  ///< by kConCclCollectiveUnits
@@ -130,7 +130,7 @@ class Conccl {
     });
   }
 
-  /// Units are withheld as policies do it: from compute-bound GEMMs by a mask, of which the library knows nothing
+  /// Units are withheld as policies do: from compute-bound GEMMs by a mask, which the library does not know
   /// when it chooses the kernel (c3-rp); from memory-bound ones by the choice of a kernel for the others (conccl-rp).
   Outcome<void> simulate_product(Shrunk& product) const {
     const bool tuned = is_memory_bound(product.shape, machine_);

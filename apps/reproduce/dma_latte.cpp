@@ -3,7 +3,7 @@
 //
 // Programs as the published measurements ran them: one host thread, all-gather in place, all-to-all without the block
 // of a rank for itself, one trigger word per queue. The GPU-core library takes the faster of its two protocols for
-// all-gather; its all-to-all is made of sends and receives, which shake hands first (protocol simple). Averages are
+// all-gather; its all-to-all consists of sends and receives, which shake hands first (protocol simple). Averages are
 // geometric, those of power arithmetic.
 #include <algorithm>
 #include <cmath>
@@ -25,8 +25,8 @@ namespace {
 
 constexpr Bytes kLatencyBound = 32_MiB;  // "small" in the paper is below
 constexpr std::string_view kInference = "inference";
-constexpr std::string_view kPower = "power";  // figures of machines that say what things draw
-/// On as many compute units as libraries take: what they hold draws power, whether it is needed or not.
+constexpr std::string_view kPower = "power";  // figures of machines that describe power
+/// On as many compute units as libraries use: the units they hold draw power, whether needed or not.
 constexpr std::string_view kLibrary = "library";
 constexpr std::string_view kPrelaunched = "+PL";
 constexpr Collective kDmaLatteCollectives[] = {"all-gather", "all-to-all"};
@@ -114,7 +114,7 @@ double geomean(const std::vector<Bytes>& sizes, const std::function<bool(Bytes)>
 bool large_on_cores(Bytes size) {
   return size >= 64_MiB;
 }
-/// Where power was compared: large on GPU cores, and up to what everybody calls large.
+/// Sizes at which power was compared: large for GPU cores, up to the largest common ones.
 bool large_for_power(Bytes size) {
   return large_on_cores(size) && size <= 1_GiB;
 }
@@ -133,7 +133,7 @@ std::size_t argmax(const std::vector<std::optional<double>>& values, std::size_t
   return best;
 }
 
-/// Percent of the sizes at which the fastest column ("best" stands last) is the published one.
+/// Percent of the sizes at which the fastest column ("best" is last) is the published one.
 double winners(const report::ReproducedTable& table) {
   const std::size_t columns = table.published.columns.size() - 1;
   double right = 0;
@@ -221,7 +221,7 @@ class DmaLatte {
     const auto report = predict(plan_collective(request, machine_), machine_);
     if (!report) return fail(report.error());
     const auto use = energy_of_iteration(report->timeline);
-    // Every key is set by one thread and exists already.
+    // Every key already exists and is set by one thread.
     times_.set(key, {microseconds(report->time), use ? use->watts() : 0});
     return {};
   }
@@ -287,7 +287,7 @@ class DmaLatte {
     return found->second();
   }
 
-  /// Mean power of one column against that of another: percent, averaged over large sizes.
+  /// Mean power of one column relative to another: percent, averaged over large sizes.
   double power_change(Collective collective, const std::string& column, const std::string& from) const {
     double sum = 0;
     double count = 0;

@@ -1,8 +1,8 @@
 // The inference half of DMA-Latte. Its models, contexts, hit rates and baseline are not published: a stated set of them
-// gives a distribution, beside which the published maxima stand. Nothing was fitted to these.
+// gives a distribution, which is compared with the published maxima. Nothing was fitted to these.
 //
 //   latency      time to the first token of one request on an idle machine, part of whose prompt is in host memory
-//   throughput   prompts a second of many requests at once, one token each
+//   throughput   prompts per second of many concurrent requests, one token each
 //   loop         a runtime call for every fragment of a block; batch: calls with lists of fragments. Fragments are
 //   those of
 //                a layer; with blocks in one piece (cross-layer) there are 61 to 160 times fewer
@@ -20,7 +20,7 @@
 
 namespace cortado::pipeline {
 
-/// What b2b gains over a baseline, in one case.
+/// The gain of b2b over a baseline, in one case.
 struct InferenceGain {
   std::string model;
   std::uint32_t tp = 1;

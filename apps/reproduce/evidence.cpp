@@ -1,5 +1,5 @@
-// How far predictions are from what was published, near the question that was asked. The numbers are those of
-// published/*.toml, computed again by `reproduce`; nothing is kept of earlier results.
+// How far predictions are from published results for similar questions. The numbers are those of
+// published/*.toml, recomputed by `reproduce`; earlier results are not kept.
 #include "reproduce/evidence.hpp"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ double distance(const published::MeasuredProduct& point, const GemmShape& shape)
   return std::exp(std::max({ratio(point.m, shape.m), ratio(point.n, shape.n), ratio(point.k, shape.k)}));
 }
 
-/// Nothing where no measured shape is near.
+/// Nothing if no measured shape is near.
 Result<std::optional<std::string>> line_of(const published::ProductList& list, const GemmShape& gemm,
                                            const Machine& machine) {
   double sum = 0;

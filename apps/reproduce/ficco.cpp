@@ -24,7 +24,7 @@ Result<OverlapProblem> problem_for(const published::OverlapScenario& scenario, c
                         .collectives = {{.collective = collective}}};
 }
 
-/// FiCCO compares with the collective on DMA engines and then the GEMM.
+/// FiCCO's baseline is the collective on DMA engines, then the GEMM.
 const OverlapRow& serial(const OverlapReport& report) {
   const OverlapRow* row = report.row("serial-dma");
   CORTADO_CHECK(row != nullptr, "one after the other can be planned");

@@ -15,7 +15,7 @@
 namespace cortado::pipeline {
 namespace {
 
-/// Time in a stream, with the kernel that a library takes for these units.
+/// Time in a stream, with the kernel that a library chooses for these units.
 Result<double> predicted_us(const GemmShape& shape, const Machine& machine, std::uint32_t units = 0) {
   CORTADO_ASSIGN_OR_RETURN(const GemmBenchReport report, predict_gemms({shape}, machine, units));
   return report.rows.front().time_us;

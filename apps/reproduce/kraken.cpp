@@ -17,7 +17,7 @@
 namespace cortado::pipeline {
 namespace {
 
-/// What a figure is of: the number of GPUs, if not all, and MxNxK are the last words of its name. Those of a GEMM
+/// What a figure is about: the number of GPUs, if not all, and MxNxK are the last words of its name. Those of a GEMM
 /// before a reduce-scatter begin with "rs".
 struct KrakenCase {
   bool gemm_first = false;
@@ -79,7 +79,7 @@ Outcome<report::Reproduction> reproduce_kraken(const published::Publication& pub
     if (reports.try_emplace(one.key()).second) cases.push_back(one);
   }
   const auto studied = run_all(cases.size(), options, [&](std::size_t i) -> Outcome<void> {
-    // Every key exists already, and is set by one thread.
+    // Every key already exists and is set by one thread.
     CORTADO_ASSIGN_OR_RETURN(reports.at(cases[i].key()), study(cases[i], machine));
     return {};
   });

@@ -1,4 +1,4 @@
-// KV blocks from host memory (published/kv-fetch.toml), and what fetching a token takes by model, beside computing it.
+// KV blocks from host memory (published/kv-fetch.toml), and the time to fetch a token by model, next to computing it.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -92,7 +92,7 @@ struct ModelOfTokens {
   DType dtype;
 };
 
-/// What a cached token takes on MI300X by strategy, beside computing it: who wins.
+/// The time of a cached token on MI300X by strategy, next to computing it: which is faster.
 Outcome<report::Table> token_costs(const Machine& machine, std::uint32_t threads) {
   report::Table table =
       report::own_table("token costs", "MI300X: us for the KV of one token, in a prompt of 2048 tokens",

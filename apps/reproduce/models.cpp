@@ -1,4 +1,4 @@
-// Whole models (published/steps/models.toml): each step on its machine, by the system that did it.
+// Whole models (published/steps/models.toml): each step on its machine, by the system that ran it.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kMedian = "median error";
 
-/// A machine with the boards that were measured, and what was found out on it.
+/// A machine with the measured boards, and the results on it.
 struct Bench {
   Machine machine;
   std::unique_ptr<ModelStudy> study;
@@ -49,7 +49,7 @@ class ModelSteps {
   }
 
  private:
-  /// As many training programs count: six a parameter, embeddings too, and attention as if nothing were masked.
+  /// As many training programs count: six per parameter, including embeddings, and attention without its mask.
   static double flops_of_token(const Model& model, std::uint64_t tokens) {
     const auto parameters = static_cast<double>(count_parameters(model).total);
     const auto width = static_cast<double>(model.attention.heads * model.attention.head_dim);
@@ -132,7 +132,7 @@ class ModelSteps {
   std::map<std::string, std::unique_ptr<Bench>> benches_;
 };
 
-/// Of the figures in percent that nothing was fitted to.
+/// Of the figures in percent to which nothing was fitted.
 double median_error(const std::vector<report::ReproducedFigure>& figures) {
   std::vector<double> errors;
   for (const report::ReproducedFigure& figure : figures) {

@@ -39,7 +39,7 @@ report::Reproduction with_figures(const published::Publication& publication, con
 }
 
 std::string machine_of_table(const published::Publication& publication, const published::Table& table) {
-  // The last word of a table's name, where it is a GPU or a machine.
+  // The last word of a table's name, if it is a GPU or a machine.
   if (table.name.ends_with(" gb200-nvl72")) return "gb200-nvl72";
   for (const char* gpu : {"mi300x", "mi355x", "b200"}) {
     if (table.name.ends_with(fmt::format(" {}", gpu))) return fmt::format("{}-8", gpu);

@@ -1,4 +1,4 @@
-// What computes one publication again: one file each, listed in reproduce.cpp.
+// The code that recomputes one publication: one file each, listed in reproduce.cpp.
 #pragma once
 
 #include <functional>
@@ -17,21 +17,21 @@ report::Reproduction with_figures(const published::Publication& publication, con
 /// Where a table was measured: on the machine of its publication, or on the one that its name ends with.
 std::string machine_of_table(const published::Publication& publication, const published::Table& table);
 
-/// Publications whose rows have machines of their own: `given` stands for the one of its name, others come with
+/// For publications whose rows have their own machines: `given` replaces the one of its name, the others come with
 /// Cortado.
 Result<Machine> machine_of_row(const std::string& name, const Machine& given);
 /// The machine under the conditions in which a list was measured.
 Machine as_measured(const published::ProductList& list, Machine machine);
-/// Their names, for people; refuses a machine that no row was measured on (reproduce.machine).
+/// Their names, for display; refuses a machine on which no row was measured (reproduce.machine).
 Result<std::string> machines_of_rows(const std::set<std::string>& names, const std::string& publication,
                                      const Machine& given);
 
-/// Runs job(0) to job(count - 1), several at a time. Fails with the first failure of a job, or with
-/// reproduce.interrupted if options.progress said no.
+/// Runs job(0) to job(count - 1), several concurrently. Fails with the first failure of a job, or with
+/// reproduce.interrupted if options.progress returned false.
 Outcome<void> run_all(std::size_t count, const ReproduceOptions& options,
                       const std::function<Outcome<void>(std::size_t)>& job);
 
-/// Collects the cases of a publication, simulates all of them, and has our figures and tables of them.
+/// Collects the cases of a publication, simulates all of them, and makes our figures and tables.
 template <class Cases>
 Outcome<report::Reproduction> reproduce_cases(const published::Publication& publication, const Machine& machine,
                                               const ReproduceOptions& options) {

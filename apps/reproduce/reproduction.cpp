@@ -14,7 +14,7 @@ double error_of(double published, double ours, published::Errors errors) {
   return errors == published::Errors::points ? ours - published : 100 * (ours - published) / published;
 }
 
-/// Of several: none has a goal, or all goals are reached, or one is missed.
+/// For several: none has a goal, all goals are reached, or one is missed.
 Goal both(Goal a, Goal b) {
   if (a == Goal::none) return b;
   return b == Goal::missed ? b : a;

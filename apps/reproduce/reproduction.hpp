@@ -1,4 +1,4 @@
-// Published numbers beside ours: what `cortado reproduce` shows.
+// Published numbers next to ours: what `cortado reproduce` shows.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace cortado::report {
 
-/// One number; error as the table defines it (percent or points), positive where ours is larger.
+/// One number; error as the table defines it (percent or points), positive if ours is larger.
 struct ReproducedRow {
   std::string item;  ///< "all-gather 64KiB b2b+PL"
   double published = 0;
@@ -22,7 +22,7 @@ struct ReproducedRow {
   published::UsedFor used_for = published::UsedFor::validation;
 };
 
-/// What became of the errors that were asked for.
+/// Whether the required errors were reached.
 enum class Goal { none, reached, missed };
 
 struct ReproducedTable {
@@ -32,7 +32,7 @@ struct ReproducedTable {
   std::vector<ReproducedRow> rows() const;  ///< without the points left out
   double mean_error() const;                ///< absolute
   double worst_error() const;               ///< absolute
-  Goal goal() const;                        ///< both, as far as there are any
+  Goal goal() const;                        ///< of both errors, if they have goals
 };
 
 struct ReproducedFigure {
@@ -43,16 +43,16 @@ struct ReproducedFigure {
   Goal goal() const;
 };
 
-/// A column of a table of ours; its name is the key of JSON.
+/// A column of one of our tables; its name is the key in JSON.
 struct OwnColumn {
   std::string name;
-  int digits = 0;  ///< of numbers, behind the point
+  int digits = 0;  ///< of numbers, after the point
   View view = View::narrow;
 
   operator Column() const { return {.key = name, .head = name, .digits = digits, .view = view}; }
 };
 
-/// Numbers of ours beside which nothing was published.
+/// Our numbers for which nothing was published.
 Table own_table(std::string name, std::string title, const std::vector<OwnColumn>& columns);
 
 struct Reproduction {
@@ -66,8 +66,8 @@ struct Reproduction {
 
   const ReproducedFigure* figure(std::string_view name) const;  ///< nullptr if there is none
   const Table* own_table(std::string_view name) const;          ///< nullptr if there is none
-  std::vector<ReproducedRow> rows() const;                      ///< all that was published
-  Goal goal() const;                                            ///< of everything that has one; none if nothing has
+  std::vector<ReproducedRow> rows() const;                      ///< everything published
+  Goal goal() const;                                            ///< of everything that has one; none if nothing has one
 };
 
 std::string reproduction_text(const std::vector<Reproduction>& all, const TextOptions& options = {});

@@ -58,7 +58,7 @@ Table published_rows(const Reproduction& reproduction) {
       reproduction.rows());
 }
 
-/// Their rows are added as JSON: every table has columns of its own.
+/// Their rows are added as JSON: every table has its own columns.
 Table own_tables(const Reproduction& reproduction) {
   return table_of<Table>(
       "own", "our tables for which nothing was published",

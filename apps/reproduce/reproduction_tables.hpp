@@ -8,7 +8,7 @@
 
 namespace cortado::report {
 
-/// "2.87 / 2.91": published and ours, by size; "- / 2.91" where the published point is left out.
+/// "2.87 / 2.91": published and ours, by size; "- / 2.91" if the published point is left out.
 Table side_by_side(const ReproducedTable& table);
 
 /// "mean error 4.2 % (goal 8), worst 20.1 % (goal 25): reached"

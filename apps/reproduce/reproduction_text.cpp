@@ -25,7 +25,7 @@ std::string number(double value, const published::Figure& figure) {
   return whole ? number(value, figure.unit) : fmt::format("{:.2f}", value);
 }
 
-/// "17", or "0 to 10" where a range was published.
+/// "17", or "0 to 10" if a range was published.
 std::string published_text(const published::Figure& figure) {
   const std::string from = number(figure.published, figure);
   return figure.published_to ? fmt::format("{} to {}", from, number(*figure.published_to, figure)) : from;

@@ -1,4 +1,4 @@
-// T3 (arXiv 2401.16677): GEMMs of transformer sub-layers and the all-reduce behind them, on GPUs in a ring
+// T3 (arXiv 2401.16677): GEMMs of transformer sub-layers and the all-reduce after them, on GPUs in a ring
 // (published/sublayers/t3.toml has the models).
 #include <algorithm>
 #include <cmath>
@@ -28,11 +28,11 @@ constexpr const char* kSubLayers = "t3";
 constexpr std::string_view kT3Small = "small";
 constexpr std::string_view kT3Large = "large";
 
-/// What a library leaves to the GEMM where 16 of 80 compute units communicate.
+/// What a library leaves for the GEMM if 16 of 80 compute units communicate.
 constexpr std::uint32_t kProductUnits = 64;
 constexpr std::array<std::uint32_t, 2> kT3CollectiveUnits{8, 16};
 
-/// FC-1 and FC-2 are the same GEMM; what is different is simulated once.
+/// Equal GEMMs, such as FC-1 and FC-2, are simulated once.
 struct T3Case {
   GemmShape gemm;
   std::uint32_t tp = 0;
@@ -134,7 +134,7 @@ class T3 {
     return most;
   }
 
-  /// The layers of a group: of every model and tp one, whose sub-layers stand behind one another.
+  /// The layers of a group: one for every model and tp, with its sub-layers in sequence.
   std::vector<T3Layer> layers(std::string_view group) const {
     std::vector<T3Layer> all;
     for (std::size_t i = 0; i < sublayers_.size(); ++i) {
@@ -182,7 +182,7 @@ class T3 {
     return *found;
   }
 
-  /// As the paper has it: GEMM, reduce-scatter and all-gather are kernels of their own.
+  /// As in the paper: GEMM, reduce-scatter and all-gather are separate kernels.
   static const OverlapRow& sequential(const T3Case& one) { return *one.report.in_parts; }
 
   /// Ideal is the longer of GEMM and reduce-scatter, and the all-gather.

@@ -1,6 +1,6 @@
-// T3 end to end: what the gains of sub-layers make of a whole transformer layer.
+// T3 end to end: what the gains of sub-layers mean for a whole transformer layer.
 //
-// The paper scaled the all-reduced sub-layers of a measured breakdown by their simulated speed-ups and left all else as
+// The paper scaled the all-reduced sub-layers of a measured breakdown by their simulated speed-ups and left the rest as
 // it was; here the speed-ups are ours. Of the breakdown the shares of attention, which was not fused, and of
 // all-reduces are published; GEMMs have the rest, in proportion to their operations. With fused attention nothing
 // was measured: the whole layer is then ours, the other GEMMs at the rate of FC-2's, attention and norms by the

@@ -46,11 +46,11 @@ struct Figure {
   std::string title;
   std::string unit;
   double published = 0;
-  std::optional<double> published_to;  ///< upper end, where a range was published: nothing within it is an error
+  std::optional<double> published_to;  ///< upper end, if a range was published: nothing within it is an error
   Errors errors = Errors::percent;
   Source source;
   UsedFor used_for = UsedFor::validation;
-  std::optional<double> goal;  ///< absolute error that we must reach; none: shown, not demanded
+  std::optional<double> goal;  ///< largest allowed absolute error; none: shown only
 };
 
 struct Publication {

@@ -24,7 +24,7 @@ inline Result<toml::table> parse_toml(const std::string& text, const std::string
   return internal::parse_toml(text, file, "published.syntax");
 }
 
-/// Reads keys of one table of the file; keeps the first thing that is wrong.
+/// Reads keys of one table of the file; remembers the first mistake.
 class Reader {
  public:
   Reader(const toml::table& table, std::string where) : table_(table), where_(std::move(where)) {}
@@ -117,7 +117,7 @@ Result<std::vector<T>> read_tables(const toml::table& root, const char* key, con
   return items;
 }
 
-/// The same of an array that must be there.
+/// The same for a required array.
 template <class T>
 Result<std::vector<T>> need_tables(const toml::table& root, const char* key, const std::string& file,
                                    Result<T> (*read)(const toml::table&, const std::string& file)) {

@@ -1,4 +1,4 @@
-// Lists of scenarios that publications measured, or that stand for those where the list is not public
+// Lists of scenarios that publications measured, or stand-ins if the list is not public
 // (published/scenarios/*.toml; the rule of each list is written in its file).
 #pragma once
 

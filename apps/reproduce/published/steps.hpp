@@ -1,5 +1,5 @@
-// Steps of whole models that were measured (published/steps/*.toml): which model, layout and phase, and what of it the
-// figure of the same name says.
+// Measured steps of whole models (published/steps/*.toml): which model, layout and phase, and which quantity the
+// figure of the same name gives.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct ModelStep {
   /// seconds, tokens_per_s, tokens_per_s_per_gpu, requests_per_s, tflops_per_gpu, tflops_6n_per_gpu (six operations a
   /// parameter, embeddings too, and attention without its mask), gain, relative
   std::string metric;
-  std::string system;  ///< by which it was done
+  std::string system;  ///< that ran it
   std::string
       over;  ///< gain: the system that it is compared with; relative: the step of whose tokens_per_s it is a multiple
   std::string dtype;
@@ -38,13 +38,13 @@ struct ModelStep {
   std::uint64_t tokens = 0;
   std::uint64_t output = 0;
   std::uint64_t requests = 0;                 ///< serve
-  std::optional<std::uint64_t> max_tokens{};  ///< serve: of a step, where it is not the engine's default
+  std::optional<std::uint64_t> max_tokens{};  ///< serve: of a step, if not the engine's default
   std::optional<std::uint64_t> layers{};      ///< of a proxy that has fewer than the model
-  /// Up to which the serving engine of that time had all-reduce kernels of its own, where it is not the machine's.
+  /// Up to this size, the serving engine of that time had its own all-reduce kernels, if not as the machine says.
   std::optional<std::uint64_t> all_reduce_bytes{};
-  std::optional<double> cap_w{};         ///< of the boards, where it is not the machine's
-  std::optional<double> memory_gb{};     ///< of a GPU, where it is not the machine's
-  std::optional<double> memory_share{};  ///< rate of its memory over the machine's, where it is another memory
+  std::optional<double> cap_w{};         ///< of the boards, if not the machine's
+  std::optional<double> memory_gb{};     ///< of a GPU, if not the machine's
+  std::optional<double> memory_share{};  ///< rate of its memory over the machine's, if it has another memory
 };
 
 Result<std::vector<ModelStep>> load_steps(const std::string& name);

@@ -7,7 +7,7 @@
 namespace cortado::published {
 namespace steps_test {
 
-// AMD's README serves as many sequences as there are requests, with 131072 tokens a step.
+// AMD's README serves as many sequences as there are requests, with 131072 tokens per step.
 TEST(Steps, ThroughputHasTheLimitsOfItsSource) {
   const auto all = load_steps("models");
   ASSERT_TRUE(all) << to_string(all.error());

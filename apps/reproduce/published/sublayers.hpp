@@ -15,7 +15,7 @@ struct SubLayer {
   std::string model;
   std::string name;      ///< "FC-2"
   std::uint32_t tp = 0;  ///< GPUs that share it
-  std::string group;     ///< models that are looked at together
+  std::string group;     ///< models that are evaluated together
   std::uint64_t m = 0;   ///< tokens
   std::uint64_t n = 0;   ///< width of the model
   std::uint64_t k = 0;   ///< of one GPU
