@@ -237,9 +237,10 @@ constexpr Flag kFlags[] = {
     {"bench", "--batch", "N", "number 1", "1", "gemms", "Number of GEMMs of each shape in one batched kernel"},
     {"bench", "--scale-block", "N", "number 1", "", "gemms",
      "f8 and i8: elements along k (for B also along n) that share an f32 scale, such as 128 (default: no scales)"},
-    {"bench", "--clock", "MODE", "by-power|fixed", "by-power", "gemms",
-     "Clock of CUs that run GEMMs: by-power (the highest that keeps the board within its power cap) or fixed (the one "
-     "in the machine file)"},
+    {"bench", "--clock", "MODE", "bursts|by-power|fixed", "bursts", "gemms",
+     "Clock of CUs that run GEMMs: bursts (what a benchmark of 54 back-to-back calls measures: its first milliseconds "
+     "may exceed the board's power cap), by-power (the highest that keeps the board within its cap, as in overlap and "
+     "model) or fixed (the one in the machine file)"},
     {"overlap run", "--clock", "MODE", "by-power|fixed", "by-power", "sim",
      "Clock of CUs that run GEMMs: by-power (the highest that keeps the board within its power cap) or fixed (the one "
      "in the machine file)"},

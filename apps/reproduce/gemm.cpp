@@ -69,7 +69,8 @@ Result<double> figure_of(const std::string& name, const std::vector<ListErrors>&
   const std::string what = name.substr(0, space);
   const std::string of = name.substr(space + 1);
   if (what == "smallest" || what == "cliff") {
-    CORTADO_ASSIGN_OR_RETURN(const Machine machine, machine_of_row(of, given));
+    CORTADO_ASSIGN_OR_RETURN(Machine machine, machine_of_row(of, given));
+    machine.clock = ClockMode::bursts;
     if (what == "cliff") return greatest_cliff(machine);
     return predicted_us({.m = 1, .n = 32, .k = 256}, machine);
   }
@@ -82,6 +83,7 @@ Result<double> figure_of(const std::string& name, const std::vector<ListErrors>&
 }  // namespace
 
 Machine as_measured(const published::ProductList& list, Machine machine) {
+  machine.clock = ClockMode::bursts;
   if (list.burst_ms && machine.power) machine.power->burst_ms = *list.burst_ms;
   return machine;
 }

@@ -499,7 +499,8 @@ struct Features {
 
 /// The clock of compute units during GEMMs.
 enum class ClockMode {
-  by_power,  ///< the highest at which the board stays within its cap
+  by_power,  ///< the highest at which the board stays within its cap, however long the load lasts
+  bursts,    ///< the same averaged over a benchmark, whose first milliseconds may draw more (Power::burst_ms)
   fixed,     ///< the one in the machine file for the element type
 };
 
@@ -541,7 +542,7 @@ struct Machine {
   std::vector<EngineId> present_engines(EngineClass kind) const;
 };
 
-/// "by-power" or "fixed" (machine.clock).
+/// "by-power", "bursts" or "fixed" (machine.clock).
 Result<ClockMode> parse_clock_mode(std::string_view name);
 
 /// Names of the built-in machines, sorted.

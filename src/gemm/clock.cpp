@@ -10,8 +10,10 @@
 //
 // as the power meter of the simulator counts them. iod and hbm run at their nominal clocks; at lower clocks they scale
 // with their own V / V0 as xcd does. Management lowers them only if the lowest clock of the compute dies is not enough
-// (sim/power/policies.cpp). Management looks at averages: burst_ms of a load may draw more, so a load of
-// D > burst_ms has an average clock of (burst boost + (D - burst) steady) / D.
+// (sim/power/policies.cpp). Management looks at averages: burst_ms of a load may draw more. With
+// ClockMode::bursts the load is a benchmark that repeats the GEMM for D = 54 calls, whose average clock is
+// (burst boost + (D - burst) steady) / D if D > burst_ms. Layers of a model follow each other for minutes, and a part of a
+// GEMM is no load of its own, so everything but a benchmark of GEMMs has the steady clock.
 #include <algorithm>
 #include <cmath>
 
@@ -110,8 +112,9 @@ std::string clock_text(const Machine& machine) {
   }
   std::string text = fmt::format("clocks by power: GEMMs run at the highest clock that keeps the board within {:.0f} W",
                                  machine.power->cap_w);
-  if (machine.power->burst_ms > 0) {
-    text += fmt::format(" over {:.0f} back-to-back calls, except for the first {:.0f} ms, which may draw more",
+  if (machine.clock == ClockMode::bursts && machine.power->burst_ms > 0) {
+    text += fmt::format(" over {:.0f} back-to-back calls, except for the first {:.0f} ms, which may draw more "
+                        "(--clock by-power: without that, as in overlap and model)",
                         kCallsInARow, machine.power->burst_ms);
   }
   return text;
@@ -136,6 +139,7 @@ double gemm_clock_ghz(const GemmModel& model, const Machine& machine, std::uint3
     const double middle = (lowest + highest) / 2;
     (fits(middle) ? lowest : highest) = middle;
   }
+  if (machine.clock != ClockMode::bursts) return lowest;
   const double load_ms = kCallsInARow * model.seconds(units, lowest) * 1e3;
   const double burst = load_ms > 0 ? std::min(1.0, power.burst_ms / load_ms) : 1;
   return burst * boost + (1 - burst) * lowest;

@@ -69,11 +69,25 @@ TEST(GemmClock, IsThatOfTheFileWhereItIsFixedOrPowerIsNotDescribed) {
 }
 
 // 54 calls of 16384^3 take 0.6 s, those of 2048^3 a millisecond.
-TEST(GemmClock, ShortLoadsKeepTheNominalClock) {
-  const Machine machine = load_machine("h100-8").value();
+TEST(GemmClock, ShortBenchmarksKeepTheNominalClock) {
+  Machine machine = load_machine("h100-8").value();
+  machine.clock = ClockMode::bursts;
   const double nominal = machine.power->xcd->nominal_ghz;
   EXPECT_EQ(clock_of({.m = 2048, .n = 2048, .k = 2048, .dtype = DType::bf16}, machine, 132), nominal);
   EXPECT_LT(clock_of({.m = 16384, .n = 16384, .k = 16384, .dtype = DType::bf16}, machine, 132), 0.95 * nominal);
+}
+
+// The parts of a split GEMM together are a load as long as the whole: none runs at a higher clock because it is short.
+TEST(GemmClock, PartsOfASplitGemmKeepTheClockOfTheWhole) {
+  for (const char* name : {"h100-8", "h200-8", "b200-8"}) {
+    const Machine machine = load_machine(name).value();
+    const GemmShape whole{.m = 65536, .n = 14336, .k = 8192, .dtype = DType::bf16};
+    GemmShape part = whole;
+    part.m /= 8;
+    const double of_whole = clock_of(whole, machine, machine.compute_units);
+    EXPECT_LT(of_whole, machine.power->xcd->nominal_ghz) << name;
+    EXPECT_NEAR(clock_of(part, machine, machine.compute_units), of_whole, 0.02 * of_whole) << name;
+  }
 }
 
 }  // namespace clock_test

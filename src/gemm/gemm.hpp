@@ -208,7 +208,7 @@ class GemmModel {
   std::uint64_t rows_together_;
 };
 
-/// Calls behind one another that power management looks at, as a benchmark makes them: six of nine graphs.
+/// Calls in a row of the benchmark that ClockMode::bursts describes: six of nine graphs.
 inline constexpr double kCallsInARow = 54;
 /// Weights that such calls take in turn, so that they are cold unless all fit the caches.
 inline constexpr double kWeightsInTurn = 6;

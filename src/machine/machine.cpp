@@ -56,8 +56,9 @@ std::vector<EngineId> Machine::present_engines(EngineClass kind) const {
 
 Result<ClockMode> parse_clock_mode(std::string_view name) {
   if (name == "by-power") return ClockMode::by_power;
+  if (name == "bursts") return ClockMode::bursts;
   if (name == "fixed") return ClockMode::fixed;
-  return fail("machine.clock", fmt::format("unknown clock mode '{}'", name), "use by-power or fixed");
+  return fail("machine.clock", fmt::format("unknown clock mode '{}'", name), "use by-power, bursts or fixed");
 }
 
 // --- Power -----------------------------------------------------------------------------------------------------------

@@ -129,7 +129,6 @@ OverlapProblem independent_problem(const std::vector<CollectiveWork>& works, con
 
 ModelCosts::ModelCosts(const Machine& machine) : machine_(machine), roomy_(machine) {
   roomy_.memory_bytes = Bytes{std::numeric_limits<std::int64_t>::max()};
-  if (roomy_.power) roomy_.power->burst_ms = 0;
 }
 
 KernelCost ModelCosts::gemm_cost(const GemmShape& shape) {

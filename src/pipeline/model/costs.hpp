@@ -63,8 +63,7 @@ class ModelCosts {
   explicit ModelCosts(const Machine& machine);
 
   const Machine& machine() const { return machine_; }
-  /// The same with enough memory for any one pair, since check_layout checked the whole; and without
-  /// clock bursts, since steps follow each other for minutes.
+  /// The same with enough memory for any one pair, since check_layout checked the whole.
   const Machine& roomy() const { return roomy_; }
 
   /// The variant of a collective that stands for the library's.
