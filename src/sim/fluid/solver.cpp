@@ -120,6 +120,7 @@ void Solver::join(std::uint32_t index, std::size_t use_index) {
   members.push_back({use.factor, flow.weight, index, flow.priority});
   if (members.size() == 1) return;
   if (members.size() == 2) become_shared(members[0].flow, use.resource);
+  if (level(use.resource, flow.priority) < kNoLevel) ++flow.levels;
   std::swap(use, uses_.of(flow)[flow.shared_count++]);
 }
 
@@ -163,8 +164,9 @@ void Solver::become_alone(std::uint32_t index, std::uint32_t resource_index) {
   resource.load = 0;
   resource.limiting = false;
   resource.slack = tolerance_ * resource.capacity;
-  std::fill_n(&level(resource_index, 0), priority_classes_, kNoLevel);
   Flow& flow = flows_[index];
+  if (level(resource_index, flow.priority) < kNoLevel) --flow.levels;
+  std::fill_n(&level(resource_index, 0), priority_classes_, kNoLevel);
   std::swap(use_of(index, resource_index), uses_.of(flow)[--flow.shared_count]);
   refresh_limit(flow);
   retarget(index);
@@ -311,8 +313,11 @@ std::span<const RateChange> Solver::solve() {
 
 inline Claim Solver::claim_of(const Member& member, std::uint32_t index) const {
   const double target = targets_[member.flow];
-  const bool limited_elsewhere = target >= 0 && member.weight * level(index, member.priority) > target;
-  const double demand = limited_elsewhere ? target : offered(flows_[member.flow], index);
+  const double current = level(index, member.priority);
+  const Flow& flow = flows_[member.flow];
+  const bool limited_elsewhere = target >= 0 && member.weight * current > target;
+  const bool only_level = flow.levels == (current < kNoLevel ? 1 : 0);
+  const double demand = limited_elsewhere ? target : only_level ? flow.limit : offered(flow, index);
   return {demand,      member.weight,  demand / member.weight, member.factor * demand, member.factor * member.weight,
           member.flow, member.priority};
 }
@@ -350,15 +355,19 @@ void Solver::balance(std::uint32_t index) {
     const auto claims = rest.first(static_cast<std::size_t>(end - rest.begin()));
     rest = rest.subspan(claims.size());
 
+    const double before = level(index, priority);
     double current = 0;
     if (!resource.limiting) {
-      const WaterLevel water = water_level(claims, left, level(index, priority));
+      const WaterLevel water = water_level(claims, left, before);
       left = water.left;
       current = settled_level(index, priority, water.level);
       resource.limiting = water.level < kNoLevel;
       if (resource.limiting && exact_) resource.slack = std::max(tolerance_ * left, kLevelRounding * resource.capacity);
     }
     level(index, priority) = current;
+    if ((current < kNoLevel) != (before < kNoLevel)) {
+      for (const Claim& claim : claims) flows_[claim.flow].levels += current < kNoLevel ? 1 : -1;
+    }
     for (const Claim& claim : claims) {
       const double target = std::min(claim.demand, claim.weight * current);
       load += std::min(claim.most, claim.slope * current);

@@ -37,6 +37,7 @@ struct Flow {
   std::uint32_t first_use = 0;
   std::uint16_t use_count = 0;
   std::uint16_t shared_count = 0;
+  std::uint16_t levels = 0;  ///< how many of the resources that it shares have a level for its class
   std::uint8_t priority = 0;
   bool alive = false;
   bool touched = false;  ///< is in Solver::touched_

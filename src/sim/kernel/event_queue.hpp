@@ -76,7 +76,7 @@ class EventQueue {
   }
 
   bool pending(EventHandle event) const {
-    return event.slot < slots_.size() && slots_[event.slot].generation == event.generation;
+    return event.slot < position_.size() && slots_[event.slot].generation == event.generation;
   }
 
   /// The event must be pending.
