@@ -162,6 +162,9 @@ class GemmModel {
   double seconds(const Terms& terms) const;
   /// Not above seconds() and in_waves() but for rounding, and quicker: the longest of what the units take.
   double least_seconds(double units, double clock_ghz) const;
+  /// Not above least_seconds() with any tile, but for rounding: all multiplications at the full rate of the units, and
+  /// the sums of the split.
+  double least_of_split(double units, double clock_ghz) const;
   /// Whether the units alone, as if the memory had all operands at once, take longer than that. Few are as fast as
   /// their least time.
   bool takes_longer(double seconds, double units, double clock_ghz) const;
@@ -183,6 +186,8 @@ class GemmModel {
 
   void set_waves(Terms& terms, double units) const;
   void set_beside(Terms& terms) const;
+  double sum_bytes() const;  ///< of a split: its partial sums, written and read
+  double with_sums(double seconds) const;
   Terms terms_of_units(double units, double clock_ghz) const;  ///< all but the memory
   double residents() const;
   Powers powers(const Terms& terms) const;

@@ -160,11 +160,9 @@ GemmModel::Traffic GemmModel::traffic(double units, const GemmSurroundings& besi
 
 GemmModel::Traffic GemmModel::traffic_of_tiles() const {
   const double depth = real(shape_.k) / real(tiling_.split_k);
-  const double m = real(shape_.m);
   const double n = real(shape_.n);
   Traffic traffic;
-  const bool sums = tiling_.split_k > 1 && results_ == ResultPath::cached;
-  traffic.sums = sums ? 2 * sizeof(float) * real(tiling_.split_k) * m * n : 0;
+  traffic.sums = sum_bytes();
   traffic.out_of_l2 = real(workgroups_) *
                       (std::min(real(tiling_.tile_m), group_rows_) + std::min(real(tiling_.tile_n), n)) * depth *
                       element_;
@@ -207,10 +205,20 @@ void GemmModel::set_beside(Terms& terms) const {
     const double c = real(shape_.m) * real(shape_.n) * element_c_;
     terms.beside += c / compute.write_rate.bytes_per_second() * terms.last_wave;
   }
-  if (tiling_.split_k > 1) {
-    terms.beside += seconds_of(compute.split_time);
-    if (compute.split_rate.value > 0) terms.beside += terms.traffic.sums / compute.split_rate.bytes_per_second();
-  }
+  terms.beside = with_sums(terms.beside);
+}
+
+double GemmModel::sum_bytes() const {
+  const bool sums = tiling_.split_k > 1 && results_ == ResultPath::cached;
+  return sums ? 2 * sizeof(float) * real(tiling_.split_k) * real(shape_.m) * real(shape_.n) : 0;
+}
+
+/// `seconds`, and what the sums of a split take.
+double GemmModel::with_sums(double seconds) const {
+  if (tiling_.split_k == 1) return seconds;
+  const ComputeTiming& compute = *machine_->timing->compute;
+  seconds += seconds_of(compute.split_time);
+  return compute.split_rate.value > 0 ? seconds + sum_bytes() / compute.split_rate.bytes_per_second() : seconds;
 }
 
 GemmModel::Terms GemmModel::terms_of_units(double units, double clock_ghz) const {
@@ -224,6 +232,13 @@ GemmModel::Terms GemmModel::terms_of_units(double units, double clock_ghz) const
 double GemmModel::least_seconds(double units, double clock_ghz) const {
   const Terms terms = terms_of_units(units, clock_ghz);
   return std::max({terms.products, terms.latency, terms.l2}) + terms.beside;
+}
+
+double GemmModel::least_of_split(double units, double clock_ghz) const {
+  const ComputeTiming& compute = *machine_->timing->compute;
+  const double at_sustained = flops(shape_) / (units * unit_flops(compute, shape_.dtype));
+  const double multiply = at_sustained * sustained_clock_ghz(shape_.dtype, *machine_) / clock_ghz;
+  return with_sums(shape_.scale_block > 0 ? multiply / compute.block_scale_efficiency : multiply);
 }
 
 bool GemmModel::takes_longer(double seconds, double units, double clock_ghz) const {
