@@ -149,7 +149,8 @@ class GemmModel {
     double latency = 0;
     double l2 = 0;
     double memory = 0;
-    double beside = 0;  ///< not overlapped with any of these: starts of tiles, last stores, sums of splits
+    double overhead = 0;  ///< of tiles behind the first wave, in which units do none of these
+    double beside = 0;    ///< not overlapped with any of these: last stores, sums of splits
     double waves = 0;
     double resident_waves = 0;
     double last_wave = 1;  ///< share of all workgroups that are in the last wave, as if waves were equal
@@ -196,6 +197,7 @@ class GemmModel {
   Traffic traffic(double units, const GemmSurroundings& beside) const;
   Traffic traffic_of_tiles() const;  ///< out of L2, and sums of splits: what does not depend on units and caches
   double memory_bytes(const Traffic& traffic) const;
+  double memory_writes(const Traffic& traffic) const;
   Body body(const Terms& terms) const;
   double share_of_work(const GemmWave& wave, const Terms& terms) const;
 
