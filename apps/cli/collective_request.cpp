@@ -131,8 +131,7 @@ std::string describe(const CollectiveRequest& request, const Program& program) {
                      request.in_place ? "in place" : "out of place");
 }
 
-std::string describe_counts(const Program& program) {
-  const ProgramCounts counts = count(program);
+std::string describe_counts(const ProgramCounts& counts) {
   const auto counted = [](std::uint64_t n, std::string_view what) {
     return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
   };

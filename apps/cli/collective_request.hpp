@@ -44,6 +44,6 @@ void keep_times(pipeline::Chooser& chooser, Console& console);
 std::string describe(const CollectiveRequest& request, const Program& program);
 
 /// "32 commands, 32 signals, 32 doorbells, 1 trigger"; triggers and kernels only if there are any
-std::string describe_counts(const Program& program);
+std::string describe_counts(const ProgramCounts& counts);
 
 }  // namespace cortado::cli

@@ -3,9 +3,11 @@
 
 #include "base/uncaught.hpp"
 #include "command_line.hpp"
+#include "heap.hpp"
 #include "interrupt.hpp"
 
 int main(int argc, char** argv) {
+  cortado::cli::prepare_heap();
   cortado::cli::handle_interrupts();
   cortado::cli::Console console;
   try {

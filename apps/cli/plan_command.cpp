@@ -50,7 +50,7 @@ Result<Machine> open_machine(const Arguments& arguments) {
 
 Result<Exit> write_program(const Arguments& arguments, const Program& program, const std::string& description,
                            Console& console) {
-  const std::string summary = description + ": " + describe_counts(program);
+  const std::string summary = description + ": " + describe_counts(count(program));
   const std::string output = arguments.text("--output");
   if (output == "-") {
     console.out(to_json(program));

@@ -59,7 +59,7 @@ std::string RunReport::body_text(const CheckedProgram& verified, const Run& run)
   const Program& program = verified.program();
   std::string text = run.predicted ? fmt::format("  simulated on {}{}\n", verified.machine().name, sharing_note())
                                    : fmt::format("  measured on {}\n", run.timeline.where);
-  text += fmt::format("  {}\n", describe_counts(program));
+  text += fmt::format("  {}\n", describe_counts(run.counts));
   const bool once = run_.iterations == 1 && run.predicted;
   text += fmt::format("  time {:.2f} us{}{}\n", microseconds(run.time),
                       once ? "" : fmt::format(" (median of {})", run_.iterations), bandwidth_text(run));

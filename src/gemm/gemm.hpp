@@ -149,7 +149,8 @@ class GemmModel {
     double latency = 0;
     double l2 = 0;
     double memory = 0;
-    double beside = 0;  ///< not overlapped with any of these: starts of tiles, last stores, sums of splits
+    double overhead = 0;  ///< of tiles behind the first wave, in which units do none of these
+    double beside = 0;    ///< not overlapped with any of these: last stores, sums of splits
     double waves = 0;
     double resident_waves = 0;
     double last_wave = 1;  ///< share of all workgroups that are in the last wave, as if waves were equal
@@ -162,6 +163,9 @@ class GemmModel {
   double seconds(const Terms& terms) const;
   /// Not above seconds() and in_waves() but for rounding, and quicker: the longest of what the units take.
   double least_seconds(double units, double clock_ghz) const;
+  /// Not above least_seconds() with any tile, but for rounding: all multiplications at the full rate of the units, and
+  /// the sums of the split.
+  double least_of_split(double units, double clock_ghz) const;
   /// Whether the units alone, as if the memory had all operands at once, take longer than that. Few are as fast as
   /// their least time.
   bool takes_longer(double seconds, double units, double clock_ghz) const;
@@ -183,6 +187,8 @@ class GemmModel {
 
   void set_waves(Terms& terms, double units) const;
   void set_beside(Terms& terms) const;
+  double sum_bytes() const;  ///< of a split: its partial sums, written and read
+  double with_sums(double seconds) const;
   Terms terms_of_units(double units, double clock_ghz) const;  ///< all but the memory
   double residents() const;
   Powers powers(const Terms& terms) const;
@@ -191,6 +197,7 @@ class GemmModel {
   Traffic traffic(double units, const GemmSurroundings& beside) const;
   Traffic traffic_of_tiles() const;  ///< out of L2, and sums of splits: what does not depend on units and caches
   double memory_bytes(const Traffic& traffic) const;
+  double memory_writes(const Traffic& traffic) const;
   Body body(const Terms& terms) const;
   double share_of_work(const GemmWave& wave, const Terms& terms) const;
 

@@ -8,8 +8,8 @@
 //   L2         W(w) u (min(tile_m, m) + min(tile_n, n)) k' e / (dies l2_rate f): the u units that a GEMM may use share
 //   the
 //              rate evenly, and those of a wave that is not full get no more than in a full one
-//   memory     reads / min(memory rate, min(T, u) unit_rate) + C / max(memory rate, write_rate), and first_bytes (1 -
-//              exp(-that / first_bytes)) until the first bytes are there
+//   memory     reads / min(memory rate, min(T, u) unit_rate) + writes / memory rate + what L2 keeps of C / max(memory
+//              rate, write_rate), and first_bytes (1 - exp(-that / first_bytes)) until the first bytes are there
 //   reads      A and B once, less what is warm; and what waves read again, less what caches hold. A wave stands in a
 //              compact block of tiles and reads rows(t), the least gm tile_m + gn tile_n with gm gn = t. Where groups
 //              of tiles wait for bytes of their own, groups are not in step: a block lies within the rows of one group,
@@ -19,15 +19,17 @@
 //              block_scale_efficiency of their rate; C has a type of its own. Sums are f32 or i32 in registers
 //   groups     several GEMMs in one kernel: tiles of all groups share the waves, each group pads its rows to whole
 //              tiles and reads a B of its own; a wave's block of tiles lies within one group
-//   body       (multiply^p + latency^p + L2^p + memory^p)^(1/p), p = overlap_sharpness. p = 0: the longest of the first
-//              three and of what comes from beyond L2 at unit_rate a unit; the memory is then waited for as others do
-//   time       body + C / write_rate / ceil(w) + tile_overhead (W(w / residents) - 1)
-//              + [split_k > 1] (split_time + 8 split_k m n / split_rate): stores of the last wave have nothing to hide
-//              behind, those of others are beneath the next one
+//   writes     C, less what L2 keeps until the next kernel writes it again
+//   units      V = (multiply^p + latency^p + L2^p)^(1/p) + tile_overhead (W(w / residents) - 1), p = overlap_sharpness
+//   body       (V^p + memory^p)^(1/p): while tiles end and start, the memory goes on. p = 0: the longest of multiply,
+//              latency, L2 and of what comes from beyond L2 at unit_rate a unit, and tile_overhead; the memory is then
+//              waited for as others do
+//   time       body + C / write_rate / ceil(w) + [split_k > 1] (split_time + 8 split_k m n / split_rate): stores of the
+//              last wave have nothing to hide behind, those of others are beneath the next one
 //
 // Side by side with others the GEMM holds its units for U and the memory for M seconds; alone it takes the longer of
-// them, the body. With V = (multiply^p + latency^p + L2^p)^(1/p), R the bytes of the memory at its full rate and
-// g = (R / body)^p the part that the memory has in the body:
+// them, the body. With R the bytes of the memory at its full rate and g = (R / body)^p the part that the memory has in
+// the body:
 //
 //   U = V + (body - V) min(1, 2 (1 - g))        M = R + (body - R) min(1, 2 g)
 //
@@ -55,6 +57,10 @@ double warm(double bytes, double caches) {
   constexpr double kFade = 0.35;  // of the caches, over which it goes from all to nothing
   return caches > 0 ? std::clamp((1 - bytes / caches) / kFade, 0.0, 1.0) : 0;
 }
+
+/// Times its bytes that L2 must have room for to keep C: on H100 the time per byte rises at a C of 21 MB, of 43 MB that
+/// stay warm.
+constexpr double kResultsInL2 = 2;
 
 /// Of an element of A: a scale in f32 for every `block` along k.
 double scale_bytes(std::uint32_t block) {
@@ -160,11 +166,9 @@ GemmModel::Traffic GemmModel::traffic(double units, const GemmSurroundings& besi
 
 GemmModel::Traffic GemmModel::traffic_of_tiles() const {
   const double depth = real(shape_.k) / real(tiling_.split_k);
-  const double m = real(shape_.m);
   const double n = real(shape_.n);
   Traffic traffic;
-  const bool sums = tiling_.split_k > 1 && results_ == ResultPath::cached;
-  traffic.sums = sums ? 2 * sizeof(float) * real(tiling_.split_k) * m * n : 0;
+  traffic.sums = sum_bytes();
   traffic.out_of_l2 = real(workgroups_) *
                       (std::min(real(tiling_.tile_m), group_rows_) + std::min(real(tiling_.tile_n), n)) * depth *
                       element_;
@@ -202,15 +206,26 @@ void GemmModel::set_beside(Terms& terms) const {
   const ComputeTiming& compute = *machine_->timing->compute;
   // The overhead of the first wave is in the start of the kernel, where GEMMs have one of their own.
   const double first_wave = compute.start.value > 0 ? 1 : 0;
-  terms.beside = seconds_of(compute.tile_overhead) * (terms.resident_waves - first_wave);
+  terms.overhead = seconds_of(compute.tile_overhead) * (terms.resident_waves - first_wave);
+  terms.beside = 0;
   if (compute.overlap_sharpness > 0 && compute.write_rate.value > 0 && results_ == ResultPath::cached) {
     const double c = real(shape_.m) * real(shape_.n) * element_c_;
     terms.beside += c / compute.write_rate.bytes_per_second() * terms.last_wave;
   }
-  if (tiling_.split_k > 1) {
-    terms.beside += seconds_of(compute.split_time);
-    if (compute.split_rate.value > 0) terms.beside += terms.traffic.sums / compute.split_rate.bytes_per_second();
-  }
+  terms.beside = with_sums(terms.beside);
+}
+
+double GemmModel::sum_bytes() const {
+  const bool sums = tiling_.split_k > 1 && results_ == ResultPath::cached;
+  return sums ? 2 * sizeof(float) * real(tiling_.split_k) * real(shape_.m) * real(shape_.n) : 0;
+}
+
+/// `seconds`, and what the sums of a split take.
+double GemmModel::with_sums(double seconds) const {
+  if (tiling_.split_k == 1) return seconds;
+  const ComputeTiming& compute = *machine_->timing->compute;
+  seconds += seconds_of(compute.split_time);
+  return compute.split_rate.value > 0 ? seconds + sum_bytes() / compute.split_rate.bytes_per_second() : seconds;
 }
 
 GemmModel::Terms GemmModel::terms_of_units(double units, double clock_ghz) const {
@@ -223,7 +238,14 @@ GemmModel::Terms GemmModel::terms_of_units(double units, double clock_ghz) const
 
 double GemmModel::least_seconds(double units, double clock_ghz) const {
   const Terms terms = terms_of_units(units, clock_ghz);
-  return std::max({terms.products, terms.latency, terms.l2}) + terms.beside;
+  return std::max({terms.products, terms.latency, terms.l2}) + terms.overhead + terms.beside;
+}
+
+double GemmModel::least_of_split(double units, double clock_ghz) const {
+  const ComputeTiming& compute = *machine_->timing->compute;
+  const double at_sustained = flops(shape_) / (units * unit_flops(compute, shape_.dtype));
+  const double multiply = at_sustained * sustained_clock_ghz(shape_.dtype, *machine_) / clock_ghz;
+  return with_sums(shape_.scale_block > 0 ? multiply / compute.block_scale_efficiency : multiply);
 }
 
 bool GemmModel::takes_longer(double seconds, double units, double clock_ghz) const {
@@ -245,7 +267,9 @@ GemmModel::Terms GemmModel::terms(double units, double clock_ghz, const GemmSurr
   if (compute.overlap_sharpness > 0) {
     terms.memory = terms.traffic.reads / std::min(memory.rate.bytes_per_second(), by_units);
     if (compute.write_rate.value > 0) {
-      terms.memory += terms.traffic.writes / std::max(memory.rate, compute.write_rate).bytes_per_second();
+      const double out = memory_writes(terms.traffic);
+      terms.memory += out / memory.rate.bytes_per_second() +
+                      (terms.traffic.writes - out) / std::max(memory.rate, compute.write_rate).bytes_per_second();
     }
     if (first > 0) terms.memory += first * (1 - std::exp(-terms.memory / first));
   } else {
@@ -257,7 +281,8 @@ GemmModel::Terms GemmModel::terms(double units, double clock_ghz, const GemmSurr
 
 GemmModel::Powers GemmModel::powers(const Terms& terms) const {
   const double p = machine_->timing->compute->overlap_sharpness;
-  const double of_units = power_of(terms.products, p) + power_of(terms.latency, p) + power_of(terms.l2, p);
+  double of_units = power_of(terms.products, p) + power_of(terms.latency, p) + power_of(terms.l2, p);
+  if (terms.overhead > 0) of_units = power_of(std::pow(of_units, 1 / p) + terms.overhead, p);
   return {of_units, of_units + power_of(terms.memory, p)};
 }
 
@@ -266,7 +291,7 @@ GemmModel::Body GemmModel::body(const Terms& terms) const {
   const double of_memory = memory_bytes(terms.traffic) / machine_->timing->memory.rate.bytes_per_second();
   if (p == 0) {
     const double units = std::max({terms.products, terms.latency, terms.l2, terms.memory});
-    return {std::max(units, of_memory), units + terms.beside, of_memory};
+    return {std::max(units, of_memory), units + terms.overhead + terms.beside, of_memory};
   }
   const auto [units_p, all_p] = powers(terms);
   const double all = std::max(std::pow(all_p, 1 / p), of_memory);
@@ -286,7 +311,7 @@ double GemmModel::seconds(const Terms& terms) const {
   const double p = machine_->timing->compute->overlap_sharpness;
   double seconds = memory_bytes(terms.traffic) / memory.rate.bytes_per_second();
   if (p == 0) {
-    seconds = std::max({seconds, terms.products, terms.latency, terms.l2, terms.memory});
+    seconds = std::max({seconds, terms.products, terms.latency, terms.l2, terms.memory}) + terms.overhead;
   } else {
     seconds = std::max(std::pow(powers(terms).of_all, 1 / p), seconds);
   }
@@ -296,11 +321,15 @@ double GemmModel::seconds(const Terms& terms) const {
   return seconds + terms.beside;
 }
 
-/// Of what is written, some stays in L2 until the kernel is over.
 double GemmModel::memory_bytes(const Traffic& traffic) const {
-  const GBps rate = machine_->timing->memory.rate;
-  const GBps write_rate = machine_->timing->compute->write_rate;
-  return traffic.reads + traffic.writes * (write_rate.value > 0 ? std::min(1.0, rate.value / write_rate.value) : 1);
+  return traffic.reads + memory_writes(traffic);
+}
+
+/// Of what is written: all that L2 does not keep until the next kernel writes it again.
+double GemmModel::memory_writes(const Traffic& traffic) const {
+  const ComputeTiming& compute = *machine_->timing->compute;
+  const double kept = compute.warm_share * compute.dies * real(compute.l2_bytes.value);
+  return traffic.writes * (1 - warm(kResultsInL2 * traffic.writes, kept));
 }
 
 /// Of what the units take in all, that of each workgroup of the wave.

@@ -2,6 +2,7 @@
 // are nearly as fast it takes the one whose waves leave the fewest compute units idle, then the largest tile; where the
 // memory sets the pace idle units cost nothing, and the largest tile comes first.
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -50,12 +51,14 @@ std::uint64_t largest_tile(const GemmShape& shape, const ComputeTiming& compute,
   return largest;
 }
 
+/// A kernel that may be the fastest.
 struct Candidate {
-  GemmModel model;
   Tiling tiling;
-  double longer = 1;  // than its model says: waves that are not cut
-  double idle = 0;    // share of the compute units over all waves
-  double seconds = 0;
+  std::uint64_t m = 0;  // rows and columns that its tiles take
+  std::uint64_t n = 0;
+  std::uint64_t workgroups = 0;
+  double longer = 1;   // than its model says: waves that are not cut
+  double seconds = 0;  // estimated, or not above that
 };
 
 double idle_share(std::uint64_t workgroups, std::uint32_t units) {
@@ -63,24 +66,82 @@ double idle_share(std::uint64_t workgroups, std::uint32_t units) {
   return 1 - static_cast<double>(workgroups) / static_cast<double>(waves * units);
 }
 
-/// Those that are nearly as fast as the fastest. Most are too slow by what their units take alone.
-void keep_fastest(std::vector<Candidate>& candidates, std::uint32_t units, double clock_ghz) {
-  for (Candidate& c : candidates) c.seconds = c.model.least_seconds(units, clock_ghz) * c.longer;
-  const auto by_seconds = [](const Candidate& a, const Candidate& b) { return a.seconds < b.seconds; };
-  const auto first = std::ranges::min_element(candidates, by_seconds);
-  double least = first->model.in_waves(units, clock_ghz).seconds * first->longer;
-  for (Candidate& c : candidates) {
-    const double enough = least * kSurelySlower;
-    if (c.seconds > enough) continue;
-    if (c.model.takes_longer(enough / c.longer, units, clock_ghz)) {
-      c.seconds = enough;
-      continue;
+/// The search for the fastest kernel of a GEMM.
+class Search {
+ public:
+  Search(const GemmShape& whole, const Machine& machine, std::uint32_t units, double clock_ghz)
+      : whole_(whole), machine_(machine), units_(units), clock_ghz_(clock_ghz) {}
+
+  /// Of `tiles` and of what splits make of them, those that are nearly as fast as the fastest.
+  std::vector<Candidate> fastest(std::vector<Candidate> tiles, bool may_split) {
+    for (Candidate& c : tiles) bound(c);
+    estimate_first(tiles);
+    std::vector<Candidate> all = may_split ? with_splits(tiles) : std::move(tiles);
+    estimate_first(all);
+    for (Candidate& c : all) {
+      const double enough = least_ * kSurelySlower;
+      if (c.seconds > enough) continue;
+      const GemmModel model = model_of(c);
+      if (model.takes_longer(enough / c.longer, units_, clock_ghz_)) {
+        c.seconds = enough;
+        continue;
+      }
+      c.seconds = model.in_waves(units_, clock_ghz_).seconds * c.longer;
+      least_ = std::min(least_, c.seconds);
     }
-    c.seconds = c.model.in_waves(units, clock_ghz).seconds * c.longer;
-    least = std::min(least, c.seconds);
+    std::erase_if(all, [this](const Candidate& c) { return c.seconds > least_ * kNearlyAsFast; });
+    return all;
   }
-  std::erase_if(candidates, [least](const Candidate& c) { return c.seconds > least * kNearlyAsFast; });
-}
+
+ private:
+  GemmModel model_of(const Candidate& c) const {
+    GemmShape shape = whole_;
+    shape.m = c.m;
+    shape.n = c.n;
+    return {shape, c.tiling, machine_, L2Windows::ample};
+  }
+
+  /// Most are too slow by what their units take alone.
+  void bound(Candidate& c) const { c.seconds = model_of(c).least_seconds(units_, clock_ghz_) * c.longer; }
+
+  void estimate_first(const std::vector<Candidate>& candidates) {
+    const Candidate& first = *std::ranges::min_element(candidates, {}, &Candidate::seconds);
+    least_ = std::min(least_, model_of(first).in_waves(units_, clock_ghz_).seconds * first.longer);
+  }
+
+  /// Each tile with its splits behind it, but for splits that are too slow whatever the tile.
+  std::vector<Candidate> with_splits(const std::vector<Candidate>& tiles) const {
+    const ComputeTiming& compute = *machine_.timing->compute;
+    // Where tiles fill the GPU twice, partial sums would only cost; once where the machine does not say what they cost.
+    const std::uint64_t most_tiles = (compute.split_time.value > 0 ? 2 : 1) * std::uint64_t{units_};
+    std::vector<std::uint64_t> splits;
+    for (const std::uint64_t split : compute.splits) {
+      if (split == 1) continue;
+      if (whole_.k < split * compute.least_depth) break;
+      const GemmModel model(whole_, {1, 1, split}, machine_, L2Windows::ample);
+      if (model.least_of_split(units_, clock_ghz_) <= least_ * kSurelySlower) splits.push_back(split);
+    }
+    std::vector<Candidate> all;
+    for (const Candidate& tile : tiles) {
+      all.push_back(tile);
+      if (tile.workgroups >= most_tiles) continue;
+      for (const std::uint64_t split : splits) {
+        Candidate c = tile;
+        c.tiling.split_k = split;
+        c.workgroups *= split;
+        bound(c);
+        all.push_back(c);
+      }
+    }
+    return all;
+  }
+
+  const GemmShape& whole_;
+  const Machine& machine_;
+  const std::uint32_t units_;
+  const double clock_ghz_;
+  double least_ = std::numeric_limits<double>::infinity();  // seconds, of what was estimated so far
+};
 
 /// All but what GEMMs beside others take, and stages. All fields by name, so that this does not compile when there
 /// is one more.
@@ -160,38 +221,33 @@ class KnownTilings {
 Tiling best_tiling(const GemmShape& whole, const Machine& machine, std::uint32_t units, const ProductCut& cut,
                    double clock) {
   const ComputeTiming& compute = *machine.timing->compute;
-  // Where tiles fill the GPU twice, partial sums would only cost; once where the machine does not say what they cost.
-  const std::uint64_t most_split_tiles = (compute.split_time.value > 0 ? 2 : 1) * std::uint64_t{units};
-  std::vector<Candidate> candidates;
+  std::vector<Candidate> unsplit;
   const std::vector<std::uint32_t>& sides = cut.whole_tiles ? compute.anchor_sides : compute.tile_sides;
   const std::uint64_t least_tile = cut.whole_tiles ? largest_tile(whole, compute, cut) : 0;
+  GemmShape shape = whole;
   for (const std::uint64_t tile_m : sides) {
     if (is_too_wide(tile_m, group_rows(whole) / cut.row_parts)) continue;
     for (const std::uint64_t tile_n : sides) {
       if (is_too_wide(tile_n, whole.n / cut.column_parts) || !exists(compute, tile_m, tile_n)) continue;
       if (tile_m * tile_n < least_tile) continue;
-      GemmShape shape = whole;
       shape.m = taken(whole.m, cut.row_parts, tile_m);
       shape.n = taken(whole.n, cut.column_parts, tile_n);
       const std::uint64_t tiles = workgroups(shape, {tile_m, tile_n, 1});
-      for (const std::uint64_t split : compute.splits) {
-        if (split > 1 && (cut.whole_tiles || shape.k < split * compute.least_depth || tiles >= most_split_tiles)) break;
-        const Tiling tiling{tile_m, tile_n, split};
-        const double waves = real(tiles) / units;
-        candidates.push_back(
-            {GemmModel(shape, tiling, machine, L2Windows::ample), tiling,
-             cut.whole_tiles ? rounded_waves(waves, 1) / rounded_waves(waves, compute.wave_rounding) : 1.0,
-             idle_share(tiles * split, units)});
-      }
+      const double waves = real(tiles) / units;
+      const double longer =
+          cut.whole_tiles ? rounded_waves(waves, 1) / rounded_waves(waves, compute.wave_rounding) : 1.0;
+      unsplit.push_back({{tile_m, tile_n, 1}, shape.m, shape.n, tiles, longer});
     }
   }
-  keep_fastest(candidates, units, clock);
+  const std::vector<Candidate> fastest =
+      Search(whole, machine, units, clock).fastest(std::move(unsplit), !cut.whole_tiles);
   const bool by_size = is_memory_bound(whole, machine);
-  const auto rank = [by_size](const Candidate& c) {
+  const auto rank = [&](const Candidate& c) {
     const double size = -static_cast<double>(c.tiling.tile_m * c.tiling.tile_n);
-    return by_size ? std::tuple(size, c.idle, c.seconds) : std::tuple(c.idle, size, c.seconds);
+    const double idle = idle_share(c.workgroups, units);
+    return by_size ? std::tuple(size, idle, c.seconds) : std::tuple(idle, size, c.seconds);
   };
-  return std::ranges::min_element(candidates, {}, rank)->tiling;
+  return std::ranges::min_element(fastest, {}, rank)->tiling;
 }
 
 Tiling fastest_at(double clock, const GemmShape& shape, const Machine& machine, std::uint32_t units,

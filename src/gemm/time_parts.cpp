@@ -45,7 +45,7 @@ GemmTimeParts gemm_time_parts(const GemmShape& shape, const Tiling& tiling, cons
   parts.tiles = tiles - products;
   parts.results = whole - estimate(written_only(shape));
   const double rest = std::max(0.0, whole - parts.results - tiles);
-  parts.starts = std::min(rest, terms.beside);
+  parts.starts = std::min(rest, terms.overhead + terms.beside);
   parts.idle = std::min(rest - parts.starts, terms.products - tiles);
   parts.operands = rest - parts.starts - parts.idle;
   return parts;

@@ -5,7 +5,8 @@
 namespace cortado {
 namespace {
 
-constexpr std::size_t kFewCommands = 4;  ///< most queues have no more
+/// Most queues have about as many, and commands are expensive to move.
+constexpr std::size_t kFewCommands = 4;
 
 template <class Tag, class Vector, class Element>
 Id<Tag> append(Vector& vector, Element element) {
@@ -56,17 +57,20 @@ void ProgramBuilder::protocol(QueueId queue, Protocol protocol, Bytes chunk) {
 }
 
 QueueId ProgramBuilder::host_queue(std::string name, std::optional<RankId> rank) {
-  return append<QueueTag>(
+  // A host that serves all ranks submits every queue and waits for it, between a few other commands.
+  const std::size_t commands = rank ? 0 : 2 * program_.queues.size() + kFewCommands;
+  const auto id = append<QueueTag>(
       program_.queues,
       Queue{.name = std::move(name), .kind = QueueKind::host, .rank = rank, .role = QueueRole::control});
+  program_.queues.back().commands.reserve(commands);
+  return id;
 }
 
 ProgramBuilder& ProgramBuilder::add(QueueId queue, Command command) {
   CORTADO_CHECK(queue.value < program_.queues.size(), "a command is added to a queue of this builder");
   Queue& to = program_.queues[queue.value];
   if (std::holds_alternative<Gemm>(command)) to.role = QueueRole::gemm;
-  constexpr std::size_t kFew = 4;  // most queues have at least this many, and commands are expensive to move
-  if (to.commands.empty()) to.commands.reserve(kFew);
+  if (to.commands.capacity() == 0) to.commands.reserve(kFewCommands);
   to.commands.push_back(std::move(command));
   return *this;
 }

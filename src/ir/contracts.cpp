@@ -20,6 +20,7 @@ void add_equal(Contract& contract, const Region& output, const Region& input) {
 
 Contract all_gather_contract(const std::vector<Region>& inputs, const std::vector<Region>& outputs) {
   Contract contract{"all-gather", {}};
+  contract.clauses.reserve(inputs.size() * outputs.size());
   for (const Region& output : outputs) add_concatenation(contract, output, inputs);
   return contract;
 }
@@ -27,6 +28,7 @@ Contract all_gather_contract(const std::vector<Region>& inputs, const std::vecto
 Contract all_to_all_contract(const std::vector<std::vector<Region>>& send,
                              const std::vector<std::vector<Region>>& receive) {
   Contract contract{"all-to-all", {}};
+  contract.clauses.reserve(send.size() * receive.size());
   for (std::size_t to = 0; to < receive.size(); ++to) {
     for (std::size_t from = 0; from < send.size(); ++from) add_equal(contract, receive[to][from], send[from][to]);
   }

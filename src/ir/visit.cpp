@@ -21,13 +21,14 @@ std::optional<RankId> place_of(const Program& program, const Region& region) {
 }
 
 bool crosses_gpus(const Program& program, const Command& command) {
-  std::optional<RankId> first;
-  for (const Access& access : accesses(command)) {
-    const auto rank = place_of(program, access.region);
-    if (first && rank && *first != *rank) return true;
-    first = rank;
-  }
-  return false;
+  std::optional<RankId> last;
+  bool crosses = false;
+  for_each_access(command, [&](const Region& region, AccessKind) {
+    const auto rank = place_of(program, region);
+    crosses = crosses || (last && rank && *last != *rank);
+    last = rank;
+  });
+  return crosses;
 }
 
 bool is_gemm(const Command& command) {

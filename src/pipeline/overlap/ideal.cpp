@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plan/choose.hpp"
-#include "plan/overlap.hpp"
+#include "plan/t3.hpp"
 
 namespace cortado::pipeline {
 namespace {
@@ -16,8 +16,8 @@ constexpr std::uint32_t kShares = 32;
 
 class Ideal {
  public:
-  Ideal(const OverlapProblem& problem, const Machine& machine, const CostModel& cost, const TimesAlone& alone)
-      : problem_(problem), machine_(machine), cost_(cost), alone_(alone) {}
+  Ideal(const OverlapProblem& problem, const Machine& machine, const StrategyCosts& costs, const TimesAlone& alone)
+      : problem_(problem), machine_(machine), costs_(costs), cost_(costs.model), alone_(alone) {}
 
   /// Of an all-reduce a strategy overlaps the reduce-scatter, or nothing.
   Nanoseconds time() const {
@@ -38,9 +38,56 @@ class Ideal {
  private:
   bool independent() const { return problem_.relation == Relation::independent; }
 
+  Nanoseconds fastest_gemm() const {
+    return problem_.relation == Relation::collective_needs_gemm ? tracked_gemm() : gemm_on_fewer_units();
+  }
+
+  /// Of T3 too, whose stores go past the cache and leave it to the operands: each of its programs with all chunks kept
+  /// at home, so that nothing but the GEMM is left.
+  Nanoseconds tracked_gemm() const {
+    Nanoseconds least = alone_.gemm;
+    if (!machine_.features.tracker) return least;
+    T3Request request;
+    request.gemm = problem_.gemm();
+    request.collective = overlapping_part(problem_).collective().collective;
+    request.ranks = problem_.ranks;
+    for (const T3Preset& preset : list_t3_presets()) {
+      if (preset.collective != request.collective) continue;
+      request.algorithm = preset.algorithm;
+      for (const T3Axis axis : {T3Axis::rows, T3Axis::columns}) {
+        request.axis = axis;
+        const auto sent = plan_t3(request, machine_);
+        if (!sent) continue;
+        const auto kept = plan_t3(request, kept_at_home(preset, sent->tiling.split_k), machine_);
+        if (!kept) continue;
+        for (const auto policy : policies()) {
+          if (const auto time = costs_.simulate(kept->program, policy)) least = std::min(least, *time);
+        }
+      }
+    }
+    return least;
+  }
+
+  std::vector<T3Map> kept_at_home(const T3Preset& preset, std::uint64_t split_k) const {
+    std::vector<T3Map> maps;
+    for (const T3Map& sent : preset.maps(problem_.ranks, split_k)) {
+      T3Map& kept = maps.emplace_back(sent.chunks());
+      if (sent.are_in_turns()) kept.in_turns();
+      for (const T3Entry& entry : sent.entries()) {
+        if (entry.produced) kept.keep(entry.chunk, split_k, entry.slot);
+      }
+    }
+    return maps;
+  }
+
+  std::vector<std::optional<ArbitrationPolicy>> policies() const {
+    if (!machine_.timing->memory.arbitration) return {std::nullopt};
+    return {ArbitrationPolicy::round_robin, ArbitrationPolicy::mca};
+  }
+
   /// On all compute units, or on those that collectives leave: fewer units share memory, caches and power, and some
   /// GEMMs are faster on them.
-  Nanoseconds fastest_gemm() const {
+  Nanoseconds gemm_on_fewer_units() const {
     const std::uint32_t all = machine_.compute_units;
     const std::uint32_t dies = machine_.timing->compute->dies;
     if (!independent() || all <= dies) return alone_.gemm;
@@ -124,15 +171,16 @@ class Ideal {
 
   const OverlapProblem& problem_;
   const Machine& machine_;
+  const StrategyCosts& costs_;
   const CostModel& cost_;
   const TimesAlone& alone_;
 };
 
 }  // namespace
 
-Nanoseconds predicted_ideal(const OverlapProblem& problem, const Machine& machine, const CostModel& cost,
+Nanoseconds predicted_ideal(const OverlapProblem& problem, const Machine& machine, const StrategyCosts& costs,
                             const TimesAlone& alone) {
-  return Ideal(problem, machine, cost, alone).time();
+  return Ideal(problem, machine, costs, alone).time();
 }
 
 }  // namespace cortado::pipeline

@@ -6,7 +6,7 @@
 #include "cortado/machine.hpp"
 #include "cortado/plan.hpp"
 
-#include "plan/cost.hpp"
+#include "plan/overlap.hpp"
 
 namespace cortado::pipeline {
 
@@ -19,7 +19,7 @@ struct TimesAlone {
 };
 
 /// Predicted. Collectives on DMA engines are asked for only where they can make a difference.
-Nanoseconds predicted_ideal(const OverlapProblem& problem, const Machine& machine, const CostModel& cost,
+Nanoseconds predicted_ideal(const OverlapProblem& problem, const Machine& machine, const StrategyCosts& costs,
                             const TimesAlone& alone);
 
 }  // namespace cortado::pipeline

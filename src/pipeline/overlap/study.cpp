@@ -192,7 +192,7 @@ class OverlapStudy {
     report_.serial = basis_.serial().time;
     report_.ideal =
         report_.simulated
-            ? predicted_ideal(problem(), machine_, *cost_,
+            ? predicted_ideal(problem(), machine_, costs_,
                               {basis_.gemm().time, basis_.first().time, basis_.behind().time, basis_.library().time})
             : std::max(basis_.gemm().time, basis_.first().time) + basis_.behind().time;
     report_.scenario = overlap_class(report_.gemm_alone, report_.comm_alone);

@@ -82,7 +82,7 @@ void FluidSystem::set_weight(FlowId flow, double weight) {
   solver_->set_weight(checked(flow), weight);
 }
 
-std::span<const FlowId> FluidSystem::solve() {
+std::span<const RateChange> FluidSystem::solve() {
   return solver_->solve();
 }
 

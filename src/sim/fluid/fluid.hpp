@@ -27,9 +27,9 @@
 //   const ResourceUse on_a[] = {{a}}, on_both[] = {{a}, {b}}, on_b[] = {{b}};
 //   const FlowId one = fluid.add_flow({.uses = on_a}), two = fluid.add_flow({.uses = on_both});
 //   const FlowId three = fluid.add_flow({.uses = on_b, .cap = 2});
-//   for (FlowId flow : fluid.solve()) { ... fluid.rate(flow) ... }   // 6, 4, 2
+//   for (auto [flow, rate] : fluid.solve()) { ... }   // 6, 4, 2
 //   fluid.remove_flow(three);
-//   for (FlowId flow : fluid.solve()) { ... }                       // one and two: 5, 5
+//   for (auto [flow, rate] : fluid.solve()) { ... }   // one and two: 5, 5
 //
 // How a change is solved. A resource has a level L(r) for each class, infinite if it limits nobody there, and
 // x(f) = min(c(f), w(f) min over r of L(r)). Rates of that form have property (2) as soon as every resource is
@@ -113,6 +113,11 @@ struct FluidOptions {
   std::uint8_t priority_classes = 4;
 };
 
+struct RateChange {
+  FlowId flow;
+  double rate = 0;
+};
+
 /// How much work the solver has done since its construction.
 struct FluidWork {
   std::uint64_t solves = 0;
@@ -139,7 +144,7 @@ class FluidSystem {
 
   /// Brings all rates up to date with the changes made since the last call and returns the flows whose rate has
   /// changed, each once. The span is valid until the next call of solve().
-  std::span<const FlowId> solve();
+  std::span<const RateChange> solve();
 
   /// As of the last solve().
   double rate(FlowId flow) const;

@@ -15,8 +15,12 @@ using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
 std::vector<FlowId> solved(FluidSystem& fluid) {
-  const auto changed = fluid.solve();
-  return {changed.begin(), changed.end()};
+  std::vector<FlowId> changed;
+  for (const auto& [flow, rate] : fluid.solve()) {
+    EXPECT_EQ(rate, fluid.rate(flow));
+    changed.push_back(flow);
+  }
+  return changed;
 }
 
 FlowId add(FluidSystem& fluid, std::vector<ResourceUse> uses, FlowSpec spec = {}) {

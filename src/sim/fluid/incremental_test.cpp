@@ -13,8 +13,12 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 std::vector<FlowId> solved(FluidSystem& fluid) {
-  const auto changed = fluid.solve();
-  return {changed.begin(), changed.end()};
+  std::vector<FlowId> changed;
+  for (const auto& [flow, rate] : fluid.solve()) {
+    EXPECT_EQ(rate, fluid.rate(flow));
+    changed.push_back(flow);
+  }
+  return changed;
 }
 
 /// Eight nodes with a link from each to each, and a memory per node that is never full: 7 * 50 < 1000.

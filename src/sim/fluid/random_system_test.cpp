@@ -177,7 +177,7 @@ TEST(FluidRandom, AgreesWithFillingFromZeroAfterEveryChange) {
       std::map<std::uint32_t, double> old;
       for (const auto& [id, flow] : system.flows) old[id] = system.fluid.rate({id});
       std::map<std::uint32_t, int> told;
-      for (const FlowId id : system.fluid.solve()) ++told[id.value];
+      for (const auto& [flow, rate] : system.fluid.solve()) ++told[flow.value];
 
       const auto expected = reference_rates(system.capacities, system.flows);
       for (const auto& [id, flow] : system.flows) {
@@ -238,7 +238,7 @@ std::vector<double> rates_of_a_run(std::uint64_t seed, FluidOptions options) {
   std::vector<double> rates;
   for (int step = 0; step < 300; ++step) {
     system.change();
-    for (const FlowId id : system.fluid.solve()) rates.push_back(system.fluid.rate(id));
+    for (const auto& [flow, rate] : system.fluid.solve()) rates.push_back(rate);
   }
   return rates;
 }

@@ -120,6 +120,7 @@ void Solver::join(std::uint32_t index, std::size_t use_index) {
   members.push_back({use.factor, flow.weight, index, flow.priority});
   if (members.size() == 1) return;
   if (members.size() == 2) become_shared(members[0].flow, use.resource);
+  if (level(use.resource, flow.priority) < kNoLevel) ++flow.levels;
   std::swap(use, uses_.of(flow)[flow.shared_count++]);
 }
 
@@ -163,8 +164,9 @@ void Solver::become_alone(std::uint32_t index, std::uint32_t resource_index) {
   resource.load = 0;
   resource.limiting = false;
   resource.slack = tolerance_ * resource.capacity;
-  std::fill_n(&level(resource_index, 0), priority_classes_, kNoLevel);
   Flow& flow = flows_[index];
+  if (level(resource_index, flow.priority) < kNoLevel) --flow.levels;
+  std::fill_n(&level(resource_index, 0), priority_classes_, kNoLevel);
   std::swap(use_of(index, resource_index), uses_.of(flow)[--flow.shared_count]);
   refresh_limit(flow);
   retarget(index);
@@ -248,12 +250,15 @@ inline void Solver::set_target(std::uint32_t index, double target, std::uint32_t
 inline void Solver::add_load(std::uint32_t index, double amount) {
   Resource& resource = resources_[index];
   resource.load += amount;
-  if (++resource.moves >= kMovesBetweenSums) {
-    resource.moves = 0;
-    resource.load = 0;
-    for (const Member& member : resource.members) resource.load += member.factor * counted(member.flow);
-  }
+  if (++resource.moves >= kMovesBetweenSums) sum_up(resource);
   if (off_balance(resource)) enqueue(index);
+}
+
+void Solver::sum_up(Resource& resource) const {
+  double load = 0;
+  for (const Member& member : resource.members) load += member.factor * counted(member.flow);
+  resource.load = load;
+  resource.moves = 0;
 }
 
 inline bool Solver::off_balance(const Resource& resource) const {
@@ -283,7 +288,7 @@ void Solver::force_tightest(const Flow& flow) {
   enqueue(tightest);
 }
 
-std::span<const FlowId> Solver::solve() {
+std::span<const RateChange> Solver::solve() {
   ++work_.solves;
   for (const std::uint32_t index : unanchored_) {
     if (flows_[index].alive && targets_[index] < 0) force_tightest(flows_[index]);
@@ -308,60 +313,68 @@ std::span<const FlowId> Solver::solve() {
 
 inline Claim Solver::claim_of(const Member& member, std::uint32_t index) const {
   const double target = targets_[member.flow];
-  const bool limited_elsewhere = target >= 0 && member.weight * level(index, member.priority) > target;
-  const double demand = limited_elsewhere ? target : offered(flows_[member.flow], index);
+  const double current = level(index, member.priority);
+  const Flow& flow = flows_[member.flow];
+  const bool limited_elsewhere = target >= 0 && member.weight * current > target;
+  const bool only_level = flow.levels == (current < kNoLevel ? 1 : 0);
+  const double demand = limited_elsewhere ? target : only_level ? flow.limit : offered(flow, index);
   return {demand,      member.weight,  demand / member.weight, member.factor * demand, member.factor * member.weight,
           member.flow, member.priority};
 }
 
-/// By descending priority; within a class, in the order of the members.
-void Solver::gather_claims(std::uint32_t index) {
+/// By descending priority; within a class, in the order of the members. Valid until the next call.
+std::span<const Claim> Solver::gather_claims(std::uint32_t index) {
   const std::vector<Member>& members = resources_[index].members;
-  claims_.resize(members.size());
-  bool one_class = true;
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    claims_[i] = claim_of(members[i], index);
-    one_class = one_class && members[i].priority == members[0].priority;
+  if (claims_.size() < members.size()) claims_.resize(members.size());  // and never less: resizing initialises
+  const auto claims = std::span(claims_).first(members.size());
+  for (std::size_t i = 0; i < members.size(); ++i) claims[i] = claim_of(members[i], index);
+  const auto differ = [](const Member& a, const Member& b) { return a.priority != b.priority; };
+  if (priority_classes_ > 1 && std::adjacent_find(members.begin(), members.end(), differ) != members.end()) {
+    std::stable_sort(claims.begin(), claims.end(),
+                     [](const Claim& a, const Claim& b) { return a.priority > b.priority; });
   }
-  if (one_class) return;
-  std::stable_sort(claims_.begin(), claims_.end(),
-                   [](const Claim& a, const Claim& b) { return a.priority > b.priority; });
+  return claims;
 }
 
 /// Computes the levels of one resource from the rates that its members could have without it, and sets their targets.
 void Solver::balance(std::uint32_t index) {
   Resource& resource = resources_[index];
-  gather_claims(index);
+  auto rest = gather_claims(index);
   ++work_.balances;
-  work_.flows_visited += claims_.size();
+  work_.flows_visited += rest.size();
 
   resource.limiting = false;
   resource.moves = 0;
-  resource.load = 0;
   resource.slack = tolerance_ * resource.capacity;
+  double load = 0;
   double left = resource.capacity;
-  auto rest = std::span<const Claim>(claims_);
   for (std::uint8_t priority = priority_classes_; priority-- > 0;) {
-    const auto end = std::find_if(rest.begin(), rest.end(), [&](const Claim& c) { return c.priority != priority; });
+    const auto end =
+        priority == 0 ? rest.end()
+                      : std::find_if(rest.begin(), rest.end(), [&](const Claim& c) { return c.priority != priority; });
     const auto claims = rest.first(static_cast<std::size_t>(end - rest.begin()));
     rest = rest.subspan(claims.size());
 
-    double& current = level(index, priority);
-    if (resource.limiting) {
-      current = 0;
-    } else {
-      const WaterLevel water = water_level(claims, left, current);
+    const double before = level(index, priority);
+    double current = 0;
+    if (!resource.limiting) {
+      const WaterLevel water = water_level(claims, left, before);
       left = water.left;
       current = settled_level(index, priority, water.level);
       resource.limiting = water.level < kNoLevel;
       if (resource.limiting && exact_) resource.slack = std::max(tolerance_ * left, kLevelRounding * resource.capacity);
     }
+    level(index, priority) = current;
+    if ((current < kNoLevel) != (before < kNoLevel)) {
+      for (const Claim& claim : claims) flows_[claim.flow].levels += current < kNoLevel ? 1 : -1;
+    }
     for (const Claim& claim : claims) {
       const double target = std::min(claim.demand, claim.weight * current);
-      resource.load += std::min(claim.most, claim.slope * current);
+      load += std::min(claim.most, claim.slope * current);
       if (target != targets_[claim.flow]) set_target(claim.flow, target, index);
     }
   }
+  resource.load = load;
 }
 
 /// The computed level, or the old one if the two differ only by rounding.
@@ -374,12 +387,14 @@ double Solver::settled_level(std::uint32_t index, std::uint8_t priority, double 
 
 void Solver::report_changes() {
   changed_.clear();
+  changed_.reserve(touched_.size());
   for (const std::uint32_t index : touched_) {
     Flow& flow = flows_[index];
+    const double target = targets_[index];
     flow.touched = false;
-    if (!flow.alive || std::abs(targets_[index] - flow.rate) <= tolerance_ * flow.rate) continue;
-    flow.rate = targets_[index];
-    changed_.push_back({index});
+    if (!flow.alive || std::abs(target - flow.rate) <= tolerance_ * flow.rate) continue;
+    flow.rate = target;
+    changed_.push_back({{index}, target});
   }
   touched_.clear();
 }

@@ -37,6 +37,7 @@ struct Flow {
   std::uint32_t first_use = 0;
   std::uint16_t use_count = 0;
   std::uint16_t shared_count = 0;
+  std::uint16_t levels = 0;  ///< how many of the resources that it shares have a level for its class
   std::uint8_t priority = 0;
   bool alive = false;
   bool touched = false;  ///< is in Solver::touched_
@@ -82,7 +83,7 @@ class Solver {
   void remove_flow(std::uint32_t flow);
   void set_cap(std::uint32_t flow, double cap);
   void set_weight(std::uint32_t flow, double weight);
-  std::span<const FlowId> solve();
+  std::span<const RateChange> solve();
 
   const Flow& flow(std::uint32_t index) const { return flows_[index]; }
   const Resource& resource(std::uint32_t index) const { return resources_[index]; }
@@ -115,10 +116,11 @@ class Solver {
   void retarget(std::uint32_t flow);
   void set_target(std::uint32_t flow, double target, std::uint32_t except);
   void add_load(std::uint32_t resource, double amount);
+  void sum_up(Resource& resource) const;
   bool off_balance(const Resource& resource) const;
   void enqueue(std::uint32_t resource);
   void force_tightest(const Flow& flow);
-  void gather_claims(std::uint32_t resource);
+  std::span<const Claim> gather_claims(std::uint32_t resource);
   Claim claim_of(const Member& member, std::uint32_t resource) const;
   void balance(std::uint32_t resource);
   double settled_level(std::uint32_t resource, std::uint8_t priority, double computed) const;
@@ -138,9 +140,9 @@ class Solver {
   std::vector<std::uint32_t> touched_;     // flows whose target was set since the last solve
   std::vector<std::uint32_t> queue_;       // resources to balance after those in sweep_
   std::vector<std::uint32_t> sweep_;
-  std::vector<Claim> claims_;
+  std::vector<Claim> claims_;  // scratch space of gather_claims
   std::vector<ResourceUse> distinct_;
-  std::vector<FlowId> changed_;
+  std::vector<RateChange> changed_;
 };
 
 }  // namespace cortado::sim::internal

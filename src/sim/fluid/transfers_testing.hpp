@@ -142,10 +142,10 @@ class TransferSimulation {
 
   void settle() {
     settle_pending_ = false;
-    for (const FlowId id : fluid_.solve()) {
+    for (const auto& [id, rate] : fluid_.solve()) {
       Active& flow = active_[id.value];
       flow.remaining -= flow.rate * to_seconds(queue_.now() - flow.since);
-      flow.rate = fluid_.rate(id);
+      flow.rate = rate;
       flow.since = queue_.now();
       const SimTime end = queue_.now() + sim_time_from_seconds(std::max(flow.remaining, 0.0) / flow.rate);
       if (!queue_.reschedule(flow.end, end)) flow.end = queue_.schedule(end, EventClass::end, {Kind::end, id.value});

@@ -50,14 +50,16 @@ std::uint32_t Transfers::finish(FlowId flow) {
 
 void Transfers::settle() {
   settle_requested_ = false;
-  for (const FlowId flow : fluid_.solve()) {
+  const SimTime now = events_.now();
+  const std::span<const RateChange> changes = fluid_.solve();
+  for (const auto& [flow, rate] : changes) {
     Transfer& transfer = transfers_[flow.value];
-    transfer.remaining = remaining(flow);
-    transfer.since = events_.now();
-    transfer.rate = fluid_.rate(flow);
-    listener_.set_rate(flow, transfer.rate, events_.now());
-    events_.reschedule(transfer.end, events_.now() + sim_time_from_seconds(transfer.remaining / transfer.rate));
+    transfer.remaining = std::max(0.0, signed_rest(transfer));
+    transfer.since = now;
+    transfer.rate = rate;
+    events_.reschedule(transfer.end, now + sim_time_from_seconds(transfer.remaining / rate));
   }
+  listener_.set_rates(changes, now);
 }
 
 void Transfers::request_settle() {

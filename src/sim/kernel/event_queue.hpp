@@ -12,11 +12,14 @@
 // (re)scheduled first leaves first. The order therefore depends on nothing but the calls made.
 //
 // The payload is a small value type of the caller, typically a variant or a tagged index; an event costs no allocation
-// once the queue has reached its greatest size. Cancelling or moving an event costs only a heap step, which
-// matters because the end of a transfer moves whenever its rate changes.
+// once the queue has reached its greatest size. Cancelling an event or moving it forward costs only a heap step. An
+// event that is put off stays where it is in the heap until it comes to the front, and finds its place then: the end of
+// a transfer moves whenever its rate changes, back and forth, and the heap need not follow as long as its key is not
+// too late.
 //
-// Cost: schedule, pop, cancel, reschedule O(log n). Memory: 32 bytes and a payload per pending event, at the greatest
-// number pending. A queue belongs to one thread; queues share nothing.
+// Cost: schedule, pop, cancel, reschedule to an earlier time O(log n); reschedule to a later time O(1), and at most
+// O(log n) once when it comes to the front. Memory: 48 bytes and a payload per pending event, at the greatest number
+// pending. A queue belongs to one thread; queues share nothing.
 #pragma once
 
 #include <cstddef>
@@ -56,25 +59,30 @@ class EventQueue {
   std::uint64_t processed() const { return processed_; }
 
   /// The time of the next event; never() if there is none.
-  SimTime next_time() const { return heap_.empty() ? SimTime::never() : heap_.front().time; }
+  SimTime next_time() {
+    if (heap_.empty()) return SimTime::never();
+    settle_front();
+    return heap_.front().time;
+  }
 
   /// `at` must not be before now().
   EventHandle schedule(SimTime at, EventClass event_class, Payload payload) {
     CORTADO_CHECK(at >= now_, "an event cannot be scheduled in the past");
     const std::uint32_t slot = take_slot(std::move(payload));
+    keys_[slot] = {at, next_order(event_class, slot)};
     heap_.emplace_back();
-    sift_up(heap_.size() - 1, Entry{at, next_order(event_class, slot)});
+    sift_up(heap_.size() - 1, keys_[slot]);
     return {slot, slots_[slot].generation};
   }
 
   bool pending(EventHandle event) const {
-    return event.slot < slots_.size() && slots_[event.slot].generation == event.generation;
+    return event.slot < position_.size() && slots_[event.slot].generation == event.generation;
   }
 
   /// The event must be pending.
   SimTime time_of(EventHandle event) const {
     CORTADO_CHECK(pending(event), "the event is not pending");
-    return heap_[position_[event.slot]].time;
+    return keys_[event.slot].time;
   }
 
   /// False if the event is no longer pending.
@@ -90,22 +98,17 @@ class EventQueue {
   bool reschedule(EventHandle event, SimTime at) {
     CORTADO_CHECK(at >= now_, "an event cannot be moved into the past");
     if (!pending(event)) return false;
+    Entry& key = keys_[event.slot];
+    key = {at, next_order(key.event_class(), event.slot)};
     const std::size_t place = position_[event.slot];
-    Entry entry = heap_[place];
-    const bool earlier = at < entry.time;
-    entry.time = at;
-    entry.order = next_order(entry.event_class(), event.slot);
-    if (earlier) {
-      sift_up(place, entry);
-    } else {
-      sift_down(place, entry);
-    }
+    if (at < heap_[place].time) sift_up(place, key);
     return true;
   }
 
   /// Removes the first event and moves the clock to it. The queue must not be empty.
   Payload pop() {
     CORTADO_CHECK(!heap_.empty(), "pop of an empty event queue");
+    settle_front();
     const Entry first = heap_.front();
     now_ = first.time;
     ++processed_;
@@ -124,7 +127,7 @@ class EventQueue {
   /// Like run, but only for events not later than `last`.
   template <class Handler>
   void run_until(SimTime last, Handler&& handler) {
-    while (!heap_.empty() && heap_.front().time <= last) handler(pop());
+    while (!heap_.empty() && next_time() <= last) handler(pop());
   }
 
  private:
@@ -163,6 +166,7 @@ class EventQueue {
       CORTADO_CHECK(slots_.size() < kMaxSlots, "more pending events than an event queue can hold");
       slots_.push_back({std::move(payload), 0});
       position_.push_back(0);
+      keys_.emplace_back();
       return static_cast<std::uint32_t>(slots_.size() - 1);
     }
     const std::uint32_t slot = free_.back();
@@ -179,6 +183,14 @@ class EventQueue {
   void put(std::size_t place, const Entry& entry) {
     heap_[place] = entry;
     position_[entry.slot()] = static_cast<std::uint32_t>(place);
+  }
+
+  /// Events at the front that were put off go where they belong, until the one at the front is the first.
+  void settle_front() {
+    for (const Entry* key = &keys_[heap_.front().slot()]; key->order != heap_.front().order;
+         key = &keys_[heap_.front().slot()]) {
+      sift_down(0, *key);
+    }
   }
 
   /// Puts `entry` at `hole` or above it.
@@ -254,7 +266,8 @@ class EventQueue {
   SimTime now_{};
   std::uint64_t sequence_ = 0;
   std::uint64_t processed_ = 0;
-  std::vector<Entry> heap_;
+  std::vector<Entry> heap_;              // of keys that are not later than those in keys_
+  std::vector<Entry> keys_;              // by slot
   std::vector<std::uint32_t> position_;  // by slot: its position in the heap
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;

@@ -38,7 +38,7 @@ class Listener {
   virtual ~Listener() = default;
 
   virtual void begin_flow(FlowId, std::span<const PlaceUse>, SimTime) {}
-  virtual void set_rate(FlowId, double /*per_second*/, SimTime) {}
+  virtual void set_rates(std::span<const RateChange>, SimTime) {}
   /// `rest`: what it still had to move at its last rate; negative if its end was rounded up.
   virtual void end_flow(FlowId, double /*rest*/, SimTime) {}
   virtual void hold_units(std::uint32_t /*gpu*/, std::int64_t /*more*/, SimTime) {}

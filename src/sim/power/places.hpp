@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "cortado/machine.hpp"
@@ -29,7 +30,9 @@ class EnergyListener : public Listener {
       : meter_(meter), energies_(place_energies(power)), packet_joules_(power.packet) {}
 
   void begin_flow(FlowId flow, std::span<const PlaceUse> uses, SimTime now) override;
-  void set_rate(FlowId flow, double per_second, SimTime now) override { meter_.set_rate(flow, per_second, now); }
+  void set_rates(std::span<const RateChange> changes, SimTime now) override {
+    for (const auto& [flow, rate] : changes) meter_.set_rate(flow, rate, now);
+  }
   void end_flow(FlowId flow, double rest, SimTime now) override { meter_.end_flow(flow, rest, now); }
   void hold_units(std::uint32_t gpu, std::int64_t more, SimTime now) override { meter_.hold_units(gpu, more, now); }
   void read_packet(std::uint32_t gpu, SimTime now) override {
