@@ -1,7 +1,8 @@
-// Collectives on the caller's own data: among processes or threads of one computer (Communicator), or as proved programs
-// of DMA engines on the embedded node (NodeCommunicator, below).
+// Collectives on the caller's own data: among processes or threads of one computer (Communicator), or as proved
+// programs of DMA engines on the embedded node (NodeCommunicator, below).
 //
-// The ranks of a Communicator are processes (started by torchrun or mpirun) or threads of one process. Every rank has a Communicator and calls the same operations in the same order.
+// The ranks of a Communicator are processes (started by torchrun or mpirun) or threads of one process. Every rank has a
+// Communicator and calls the same operations in the same order.
 //
 //   Communicator comm = Communicator::join(options_from_environment().value()).value();
 //   const std::span<std::byte> bytes = std::as_writable_bytes(std::span(gradients));

@@ -7,6 +7,7 @@
 
 #include "base/check.hpp"
 #include "base/text.hpp"
+#include "report/skipped.hpp"
 
 namespace cortado::report {
 namespace {
@@ -93,6 +94,22 @@ std::size_t Table::index_of(std::string_view column) const {
 const Cell& Table::at(std::size_t row, std::string_view column) const {
   CORTADO_CHECK(row < rows.size(), "a table has the row that is asked for");
   return rows[row][index_of(column)];
+}
+
+Table skipped_table(const std::vector<SkippedWay>& skipped, const std::string& kind) {
+  Table table = table_of("skipped", "what cannot be done",
+                         reason_fields<SkippedWay>({{{.key = kind, .meaning = "what was left out"}, &SkippedWay::name}},
+                                                   &SkippedWay::reason),
+                         skipped);
+  table.data_only = true;
+  return table;
+}
+
+std::vector<std::string> skipped_notes(const std::vector<SkippedWay>& skipped) {
+  std::vector<std::string> notes;
+  for (const SkippedWay& way : skipped)
+    notes.push_back(fmt::format("{} left out: {}", way.name, to_string(way.reason)));
+  return notes;
 }
 
 }  // namespace cortado::report

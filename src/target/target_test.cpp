@@ -6,7 +6,7 @@
 #include "cortado/program.hpp"
 #include "cortado/timeline.hpp"
 
-#include "target/make.hpp"
+#include "device/driver/driver.hpp"
 
 namespace cortado {
 namespace target_test {
@@ -58,13 +58,11 @@ TEST(DeviceTarget, PlansProvesRunsAndChecksAnAllGather) {
 
 TEST(DeviceTarget, AProgramWithAProductHasNoBandwidth) {
   Program program = plan_collective(all_gather(), mi300x()).value();
-  Timeline timeline;
-  timeline.iteration_times = {{1000}};
-  const auto bandwidths = run_of(program, timeline).bandwidths;
-  ASSERT_TRUE(bandwidths);
-  EXPECT_DOUBLE_EQ(bandwidths->algorithm, 65.536);  // 64 KiB in a microsecond
+  const auto run = simulate_checked(unproved(program, mi300x()), {}).value();
+  ASSERT_TRUE(run.bandwidths);
+  EXPECT_DOUBLE_EQ(run.bandwidths->algorithm, 65536.0 / static_cast<double>(run.time.value));  // 64 KiB
   program.contract.products.emplace_back();
-  EXPECT_FALSE(run_of(program, timeline).bandwidths);
+  EXPECT_FALSE(simulate_checked(unproved(program, mi300x()), {}).value().bandwidths);
 }
 
 TEST(DeviceTarget, TellsItsStagesAndHowFarTheRunIs) {

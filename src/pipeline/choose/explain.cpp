@@ -5,6 +5,10 @@
 #include <fmt/format.h>
 
 #include "cortado/target.hpp"
+#include "cortado/timeline.hpp"
+
+#include "base/check.hpp"
+#include "pipeline/phases.hpp"
 
 namespace cortado::pipeline {
 namespace {
@@ -70,6 +74,16 @@ Result<Explanation> explain(const ChoiceRequest& request, const Machine& machine
 std::size_t longest_phase(const PathPhases& phases) {
   const auto all = phases.in_order();
   return static_cast<std::size_t>(std::max_element(all.begin(), all.end()) - all.begin());
+}
+
+PathPhases phases_of(const Run& run, const VerifiedProgram& verified) {
+  CORTADO_CHECK(!run.timeline.spans.empty(), "a simulation with tracing");
+  const Program& program = verified.program();
+  const EngineTiming& engine = verified.machine().timing->engine;
+  const CriticalPath path = critical_path(run.timeline, [&](const Span& copy) {
+    return program.queues[copy.track].kind == QueueKind::dma ? engine.copy_start : Nanoseconds{0};
+  });
+  return {path.host, path.schedule, path.copy + path.kernel, path.sync + path.wait};
 }
 
 }  // namespace cortado::pipeline
