@@ -49,6 +49,10 @@ std::uint64_t written_packets(const Queue& queue, const Features& features) {
 
 std::uint64_t packets_dwords(const Queue& queue, const DmaLimits& limits, const Features& features) {
   std::uint64_t total = 0;
+  if (queue.packing == Packing::each) {
+    for (const Command& command : queue.commands) total += packet_dwords(command, limits);
+    return total;
+  }
   for (const auto& [first, count] : packets_of(queue, packing_limits(features))) {
     if (count == 1) {
       total += packet_dwords(queue.commands[first], limits);

@@ -124,6 +124,7 @@ class ConflictFinder {
     std::vector<Region> tracked;
     for (const Tracker& tracker : unrolled_.program().trackers) tracked.push_back(tracker.region);
     first_access_.reserve(unrolled_.steps().size() + 1);
+    accesses_.reserve(2 * static_cast<std::size_t>(std::ranges::count(unrolled_.steps(), StepKind::work, &Step::kind)));
     for (const Step& step : unrolled_.steps()) {
       first_access_.push_back(static_cast<std::uint32_t>(accesses_.size()));
       std::ranges::copy(unrolled_.accesses(step), std::back_inserter(accesses_));

@@ -25,6 +25,7 @@ constexpr std::uint64_t kMaxAdvance = 1ULL << 40;
 
 void check_queues(const Program& program, Findings& findings) {
   std::unordered_map<std::string_view, std::uint32_t> names;
+  names.reserve(program.queues.size());
   for (std::uint32_t q = 0; q < program.queues.size(); ++q) {
     const Queue& queue = program.queues[q];
     const Spot place{program, QueueId{q}};

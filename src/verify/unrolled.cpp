@@ -21,10 +21,11 @@ Unrolled::Unrolled(const Program& program)
   add_trackers();
   add_tile_chains();
   first_step_.push_back(static_cast<std::uint32_t>(steps_.size()));
-  step_of_.resize(step_nodes());
+  step_of_.reserve(step_nodes());
   for (std::uint32_t q = 0; q < chain_count(); ++q) {
-    const std::uint32_t count = step_count(q);
-    for (std::uint32_t i = 0; i < kIterations * count; ++i) step_of_[first_node(q) + i] = first_step_[q] + i % count;
+    for (std::uint32_t i = 0; i < kIterations; ++i) {
+      for (std::uint32_t s = first_step_[q]; s < first_step_[q + 1]; ++s) step_of_.push_back(s);
+    }
   }
   find_completions();
   find_updates();

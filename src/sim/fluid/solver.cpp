@@ -20,18 +20,6 @@ constexpr std::uint8_t kMovesBetweenSums = 64;
 
 }  // namespace
 
-std::uint32_t UsePool::take(std::size_t count) {
-  if (count >= free_.size()) free_.resize(count + 1);
-  std::vector<std::uint32_t>& blocks = free_[count];
-  if (blocks.empty()) {
-    uses_.resize(uses_.size() + count);
-    return static_cast<std::uint32_t>(uses_.size() - count);
-  }
-  const std::uint32_t first = blocks.back();
-  blocks.pop_back();
-  return first;
-}
-
 Solver::Solver(const FluidOptions& options)
     : priority_classes_(options.priority_classes),
       exact_(options.mode == SharingMode::exact),
@@ -336,6 +324,15 @@ std::span<const Claim> Solver::gather_claims(std::uint32_t index) {
   return claims;
 }
 
+/// Levels that begin and end to limit: flows count them.
+inline void Solver::count_levels(std::span<const Claim> claims, double before, double now) {
+  if (before == kNoLevel && now < kNoLevel) {
+    for (const Claim& claim : claims) ++flows_[claim.flow].levels;
+  } else if (before < kNoLevel && now == kNoLevel) {
+    for (const Claim& claim : claims) --flows_[claim.flow].levels;
+  }
+}
+
 /// Computes the levels of one resource from the rates that its members could have without it, and sets their targets.
 void Solver::balance(std::uint32_t index) {
   Resource& resource = resources_[index];
@@ -365,9 +362,7 @@ void Solver::balance(std::uint32_t index) {
       if (resource.limiting && exact_) resource.slack = std::max(tolerance_ * left, kLevelRounding * resource.capacity);
     }
     level(index, priority) = current;
-    if ((current < kNoLevel) != (before < kNoLevel)) {
-      for (const Claim& claim : claims) flows_[claim.flow].levels += current < kNoLevel ? 1 : -1;
-    }
+    count_levels(claims, before, current);
     for (const Claim& claim : claims) {
       const double target = std::min(claim.demand, claim.weight * current);
       load += std::min(claim.most, claim.slope * current);

@@ -122,6 +122,7 @@ class Solver {
   void force_tightest(const Flow& flow);
   std::span<const Claim> gather_claims(std::uint32_t resource);
   Claim claim_of(const Member& member, std::uint32_t resource) const;
+  void count_levels(std::span<const Claim> claims, double before, double now);
   void balance(std::uint32_t resource);
   double settled_level(std::uint32_t resource, std::uint8_t priority, double computed) const;
   void report_changes();

@@ -156,7 +156,7 @@ bool DmaQueues::end_copy(const Mover& mover, FlowId flow) {
   core_.recorder.end(mover.span, core_.now());
   queue.ended = core_.now();
   --state.outstanding;
-  std::erase(state.moving, flow);
+  erase_if(state.moving, [&](FlowId other) { return other == flow; });
   const auto command = static_cast<std::uint32_t>(mover.command - core_.program.queues[mover.queue].commands.data());
   for (const Command& one : copies(mover.queue, command)) {
     if (const auto* copy = std::get_if<Copy>(&one)) trackers_.land_copy(*copy, mover.span);

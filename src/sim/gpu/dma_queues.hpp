@@ -25,6 +25,7 @@
 #include <span>
 #include <vector>
 
+#include "base/small_vector.hpp"
 #include "ir/packing.hpp"
 #include "sim/gpu/machine_resources.hpp"
 #include "sim/gpu/movers.hpp"
@@ -57,12 +58,12 @@ class DmaQueues {
   };
   struct State {
     std::uint32_t outstanding = 0;
-    SimTime next_issue{};              // earliest issue of the next copy
-    std::uint32_t issued = 0;          // copies of this iteration
-    std::vector<PendingCopy> pending;  // FIFO; [0, first_pending) have left
+    SimTime next_issue{};                 // earliest issue of the next copy
+    std::uint32_t issued = 0;             // copies of this iteration
+    SmallVector<PendingCopy, 2> pending;  // FIFO; [0, first_pending) have left
     std::size_t first_pending = 0;
-    std::vector<FlowId> moving;  // copies that move bytes
-    double weight = 1;           // of each of these
+    SmallVector<FlowId, 2> moving;  // copies that move bytes
+    double weight = 1;              // of each of these
   };
 
   bool issue_copy(std::uint32_t queue);

@@ -59,7 +59,7 @@ class EventQueue {
   std::uint64_t processed() const { return processed_; }
 
   /// The time of the next event; never() if there is none.
-  SimTime next_time() {
+  SimTime next_time() const {
     if (heap_.empty()) return SimTime::never();
     settle_front();
     return heap_.front().time;
@@ -180,13 +180,13 @@ class EventQueue {
     free_.push_back(slot);
   }
 
-  void put(std::size_t place, const Entry& entry) {
+  void put(std::size_t place, const Entry& entry) const {
     heap_[place] = entry;
     position_[entry.slot()] = static_cast<std::uint32_t>(place);
   }
 
   /// Events at the front that were put off go where they belong, until the one at the front is the first.
-  void settle_front() {
+  void settle_front() const {
     for (const Entry* key = &keys_[heap_.front().slot()]; key->order != heap_.front().order;
          key = &keys_[heap_.front().slot()]) {
       sift_down(0, *key);
@@ -226,7 +226,7 @@ class EventQueue {
   }
 
   /// Puts `entry` at `hole` or below it.
-  void sift_down(std::size_t hole, const Entry& entry) {
+  void sift_down(std::size_t hole, const Entry& entry) const {
     const std::size_t size = heap_.size();
     for (std::size_t first = hole * kArity + 1; first < size; first = hole * kArity + 1) {
       const std::size_t child = least_child(first, size);
@@ -266,9 +266,9 @@ class EventQueue {
   SimTime now_{};
   std::uint64_t sequence_ = 0;
   std::uint64_t processed_ = 0;
-  std::vector<Entry> heap_;              // of keys that are not later than those in keys_
-  std::vector<Entry> keys_;              // by slot
-  std::vector<std::uint32_t> position_;  // by slot: its position in the heap
+  mutable std::vector<Entry> heap_;              // of keys that are not later than those in keys_
+  mutable std::vector<std::uint32_t> position_;  // by slot: its position in the heap
+  std::vector<Entry> keys_;                      // by slot
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
 };

@@ -73,6 +73,24 @@ TEST(EventQueue, RescheduledEventGoesBehindItsEquals) {
   EXPECT_THAT(drain(queue), ElementsAre('c', 'b', 'a', 'd'));
 }
 
+// Events that are put off stay in front of the heap for a while: nobody may notice.
+TEST(EventQueue, EventsAtTheFrontThatWerePutOffAreNotNext) {
+  EventQueue<char> queue;
+  const EventHandle a = queue.schedule({1}, EventClass::end, 'a');
+  const EventHandle b = queue.schedule({2}, EventClass::end, 'b');
+  queue.schedule({10}, EventClass::begin, 'c');
+  queue.reschedule(a, {30});
+  queue.reschedule(b, {30});
+  queue.reschedule(a, {20});
+  EXPECT_EQ(queue.time_of(a), SimTime{20});
+  EXPECT_EQ(queue.next_time(), SimTime{10});
+  EXPECT_EQ(queue.pop(), 'c');
+  EXPECT_EQ(queue.next_time(), SimTime{20});
+  queue.reschedule(a, {30});  // behind its equal
+  EXPECT_THAT(drain(queue), ElementsAre('b', 'a'));
+  EXPECT_EQ(queue.processed(), 3U);
+}
+
 TEST(EventQueue, HandleOfAnEventThatHasLeftIsHarmless) {
   EventQueue<char> queue;
   EXPECT_FALSE(queue.pending(EventHandle{}));
