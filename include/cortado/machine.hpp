@@ -136,6 +136,7 @@ struct ProtocolTiming {
   GBps local_rate;    ///< bytes per second that one compute unit unpacks or adds up within its GPU
   double wire_efficiency = 1;  ///< share of the link rate that payload reaches
   Bytes unit_bytes;            ///< one more compute unit for every so many bytes of a block; 0 = always all
+  std::uint32_t units = 0;     ///< of a ring, at most; 0 = as many as the collective has
 };
 
 /// The library's own estimate of a protocol on rings, by which it chooses even where the estimate is wrong:

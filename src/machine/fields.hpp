@@ -280,6 +280,7 @@ void describe(Archive& archive, T& protocol) {
   archive.field("local_rate_GBps", protocol.local_rate);
   archive.field("wire_efficiency", protocol.wire_efficiency, 0.001, 1);
   archive.field_or("unit_bytes", protocol.unit_bytes, Bytes{}, 1U, kMaxMemory);
+  archive.field_or("units", protocol.units, 0U, 1U, archive.machine().compute_units);
 }
 
 template <class Archive, Is<RingProtocol> T>

@@ -41,6 +41,36 @@ TEST(Bench, SweepsVariantsSizesAndPrelaunch) {
   }
 }
 
+// Libraries choose protocols by estimates of their own, but none stays with one that takes longer than another one
+// takes for twice the bytes.
+TEST(Bench, TwiceTheBytesTakeALibraryNoLessTime) {
+  constexpr std::array kMachines{"h100-8", "b200-8", "mi300x-8", "mi355x-8"};
+  constexpr double kLevel = 0.97;
+  for (const char* name : kMachines) {
+    const Machine machine = load_machine(name).value();
+    const auto target = open_target({"sim", machine.gpus, {}}, machine);
+    ASSERT_TRUE(target);
+    for (const char* collective : {"all-gather", "reduce-scatter", "all-reduce", "all-to-all"}) {
+      BenchRequest request;
+      request.base.collective = collective;
+      request.variants = {"library"};
+      request.prelaunch = {false};
+      for (Bytes bytes = 1_KiB; bytes <= 64_MiB; bytes = 2 * bytes) request.sizes.push_back(bytes);
+      const auto plan = plan_bench(request, machine);
+      ASSERT_TRUE(plan) << to_string(plan.error().errors.front());
+      PointRunner runner(*plan, request, **target, {}, 1);
+      Nanoseconds last{};
+      for (std::size_t i = 0; i < plan->points.size(); ++i) {
+        const auto row = runner.run(i);
+        ASSERT_TRUE(row) << to_string(row.error().errors.front());
+        EXPECT_GE(microseconds(row->time), kLevel * microseconds(last))
+            << name << " " << collective << " of " << row->bytes.value;
+        last = row->time;
+      }
+    }
+  }
+}
+
 TEST(Bench, PointsThatCannotBePlannedAreKeptWithTheReason) {
   const auto machine = load_machine("mi300x-8");
   ASSERT_TRUE(machine);

@@ -137,9 +137,11 @@ std::vector<LibraryRing> library_rings(Schedule& schedule, Protocol protocol, By
   const LibraryTiming& library = *schedule.machine().timing->library;
   std::vector<std::vector<RankId>> orders = balanced_rings(schedule.rank_count(), schedule.machine());
   std::uint64_t units = schedule.compute_units();
-  if (protocol == Protocol::ll && library.ll.timing.unit_bytes.value > 0) {
-    const std::uint64_t per_unit = library.ll.timing.unit_bytes.value;
-    units = std::clamp<std::uint64_t>((block.value + per_unit - 1) / per_unit, 1, units);
+  if (protocol == Protocol::ll) {
+    const ProtocolTiming& ll = library.ll.timing;
+    if (ll.units > 0) units = std::min<std::uint64_t>(units, ll.units);
+    const std::uint64_t per_unit = ll.unit_bytes.value;
+    if (per_unit > 0) units = std::clamp<std::uint64_t>((block.value + per_unit - 1) / per_unit, 1, units);
   }
   if (orders.size() > units) orders.resize(units);
   std::vector<LibraryRing> rings;
