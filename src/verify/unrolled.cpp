@@ -6,6 +6,7 @@
 #include "ir/tiles.hpp"
 #include "verify/naming.hpp"
 #include "verify/region_owners.hpp"
+#include "verify/tile_groups.hpp"
 
 namespace cortado::verifier {
 

@@ -1,4 +1,7 @@
 // Programs of one rank that stands for all, compared with those of all ranks.
+#include <utility>
+#include <variant>
+
 #include <gtest/gtest.h>
 
 #include "gemm/gemm.hpp"
@@ -129,7 +132,7 @@ TEST(RankProgram, EndsWhereItTakesLongEnough) {
     const auto gemms_of = [](const RankProgram& rank) {
       std::size_t gemms = 0;
       for (const Queue& queue : rank.program.queues) {
-        for (const Command& command : queue.commands) gemms += std::holds_alternative<Gemm>(command) ? 1 : 0;
+        for (const Command& command : queue.commands) gemms += std::holds_alternative<Gemm>(command) ? 1U : 0U;
       }
       return gemms;
     };
