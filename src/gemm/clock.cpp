@@ -59,18 +59,34 @@ double watts_awake(const ComponentPower& component, const Power& power, double g
          (component.clock_w + units_w) * (volts * volts * ghz / component.nominal_ghz);
 }
 
-/// `event_watts` is what its events draw at the nominal clock.
-double watts_of_other(const std::optional<ComponentPower>& component, const Power& power, Others others,
-                      double event_watts) {
-  if (!component) return event_watts;
-  const double ghz = clock_of(*component, others);
-  const double volts = relative_volts(*component, ghz);
-  return watts_awake(*component, power, ghz) + event_watts * volts * volts;
-}
+/// A die that does not compute, at a clock that stays.
+class OtherDie {
+ public:
+  OtherDie(const std::optional<ComponentPower>& component, const Power& power, Others others) {
+    if (!component) return;
+    const double ghz = clock_of(*component, others);
+    volts_ = relative_volts(*component, ghz);
+    awake_ = watts_awake(*component, power, ghz);
+  }
+
+  /// `event_watts` is what its events draw at the nominal clock.
+  double watts(double event_watts) const { return awake_ + event_watts * volts_ * volts_; }
+
+ private:
+  double volts_ = 1;  // V / V0
+  double awake_ = 0;
+};
+
+struct OtherDies {
+  OtherDies(const Power& power, Others others) : iod(power.iod, power, others), hbm(power.hbm, power, others) {}
+
+  OtherDie iod;
+  OtherDie hbm;
+};
 
 /// With the terms of the GEMM at that clock.
 double watts_of(const GemmModel& model, const GemmModel::Terms& terms, const Machine& machine, std::uint32_t units,
-                double clock_ghz, Others others = Others::nominal) {
+                double clock_ghz, const OtherDies& others) {
   const Power& power = *machine.power;
   const ComponentPower& xcd = *power.xcd;
   const GemmShape& shape = model.shape();
@@ -84,16 +100,15 @@ double watts_of(const GemmModel& model, const GemmModel::Terms& terms, const Mac
   const double of_xcd =
       watts_awake(xcd, power, clock_ghz, held * power.unit_w) +
       (flops(shape) * joules_of_flop(power, shape.dtype) + traffic.beyond_l2 * power.l2_byte) * events;
-  const double of_iod = watts_of_other(power.iod, power, others, traffic.beyond_l2 * power.cache_byte / period);
-  const double of_hbm =
-      watts_of_other(power.hbm, power, others, (traffic.reads + traffic.writes) * power.hbm_byte / period);
+  const double of_iod = others.iod.watts(traffic.beyond_l2 * power.cache_byte / period);
+  const double of_hbm = others.hbm.watts((traffic.reads + traffic.writes) * power.hbm_byte / period);
   return power.rest_idle_w + (1 + power.loss) * (of_xcd + of_iod + of_hbm);
 }
 
 }  // namespace
 
 double gemm_watts(const GemmModel& model, const Machine& machine, std::uint32_t units, double clock_ghz) {
-  return watts_of(model, model.terms(units, clock_ghz), machine, units, clock_ghz);
+  return watts_of(model, model.terms(units, clock_ghz), machine, units, clock_ghz, {*machine.power, Others::nominal});
 }
 
 double least_gemm_watts(const GemmModel& model, const Machine& machine, std::uint32_t units) {
@@ -101,7 +116,7 @@ double least_gemm_watts(const GemmModel& model, const Machine& machine, std::uin
   const double lowest = power.xcd->curve.lowest();
   GemmModel::Terms terms = model.terms(units, lowest);
   if (power.hbm) terms.memory *= power.hbm->nominal_ghz / clock_of(*power.hbm, Others::lowest);
-  return watts_of(model, terms, machine, units, lowest, Others::lowest);
+  return watts_of(model, terms, machine, units, lowest, {power, Others::lowest});
 }
 
 std::string clock_text(const Machine& machine) {
@@ -128,9 +143,10 @@ double gemm_clock_ghz(const GemmModel& model, const Machine& machine, std::uint3
   const Power& power = *machine.power;
   const double boost = power.xcd->nominal_ghz;
   GemmModel::Terms terms = model.terms(units, boost);
+  const OtherDies others(power, Others::nominal);
   const auto fits = [&](double ghz) {
     model.set_clock(terms, ghz);
-    return watts_of(model, terms, machine, units, ghz) <= power.cap_w;
+    return watts_of(model, terms, machine, units, ghz, others) <= power.cap_w;
   };
   if (fits(boost)) return boost;
   double lowest = power.xcd->curve.lowest();

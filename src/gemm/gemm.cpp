@@ -54,9 +54,13 @@ Nanoseconds first_start(const Queue& queue, const Machine& machine) {
   return queue.commands.empty() ? machine.timing->cores.start : start_of(queue.commands.front(), machine);
 }
 
-double unit_flops(const ComputeTiming& compute, DType dtype) {
+double unit_flops_at(double clock_ghz, DType dtype, const ComputeTiming& compute) {
   const MatrixTiming matrix = matrix_timing(compute, dtype);
-  return matrix.flops_per_clock * matrix.clock_ghz * 1e9 * matrix.efficiency;
+  return matrix.flops_per_clock * clock_ghz * 1e9 * matrix.efficiency;
+}
+
+double unit_flops(const ComputeTiming& compute, DType dtype) {
+  return unit_flops_at(matrix_timing(compute, dtype).clock_ghz, dtype, compute);
 }
 
 DType result_type(const GemmShape& shape) {

@@ -78,6 +78,14 @@ double tile_cost(const Tiling& tiling, double operand_cost) {
   return 1 + operand_cost * (1 / real(tiling.tile_m) + 1 / real(tiling.tile_n));
 }
 
+double multiply_seconds(const GemmShape& shape, const Tiling& tiling, double waves, double unit_flops,
+                        const ComputeTiming& compute) {
+  const double tile = real(tiling.tile_m) * real(tiling.tile_n);
+  const double depth = real(shape.k) / real(tiling.split_k);
+  const double seconds = waves * 2 * tile * depth / unit_flops * tile_cost(tiling, compute.operand_cost);
+  return shape.scale_block > 0 ? seconds / compute.block_scale_efficiency : seconds;
+}
+
 double rounded_waves(double waves, double rounding) {
   return std::max(1.0, waves + rounding * (std::ceil(waves) - waves));
 }
@@ -191,13 +199,10 @@ void GemmModel::set_waves(Terms& terms, double units) const {
 
 void GemmModel::set_clock(Terms& terms, double clock_ghz) const {
   const ComputeTiming& compute = *machine_->timing->compute;
-  const MatrixTiming matrix = matrix_timing(compute, shape_.dtype);
-  const double tile = real(tiling_.tile_m) * real(tiling_.tile_n);
   const double depth = real(shape_.k) / real(tiling_.split_k);
   const double speed = clock_ghz / reference_clock_ghz(shape_.dtype, *machine_);
-  terms.products = terms.waves * 2 * tile * depth / (matrix.flops_per_clock * clock_ghz * 1e9 * matrix.efficiency) *
-                   tile_cost(tiling_, compute.operand_cost);
-  if (shape_.scale_block > 0) terms.products /= compute.block_scale_efficiency;
+  terms.products =
+      multiply_seconds(shape_, tiling_, terms.waves, unit_flops_at(clock_ghz, shape_.dtype, compute), compute);
   terms.latency = terms.resident_waves * depth * compute.step_latency_ns * 1e-9 / speed;
   terms.l2 = terms.traffic.out_of_l2 / (compute.dies * compute.l2_rate.bytes_per_second() * speed);
 }
@@ -243,8 +248,7 @@ double GemmModel::least_seconds(double units, double clock_ghz) const {
 
 double GemmModel::least_of_split(double units, double clock_ghz) const {
   const ComputeTiming& compute = *machine_->timing->compute;
-  const double at_sustained = flops(shape_) / (units * unit_flops(compute, shape_.dtype));
-  const double multiply = at_sustained * sustained_clock_ghz(shape_.dtype, *machine_) / clock_ghz;
+  const double multiply = flops(shape_) / (units * unit_flops_at(clock_ghz, shape_.dtype, compute));
   return with_sums(shape_.scale_block > 0 ? multiply / compute.block_scale_efficiency : multiply);
 }
 

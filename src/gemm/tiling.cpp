@@ -70,17 +70,25 @@ double idle_share(std::uint64_t workgroups, std::uint32_t units) {
 class Search {
  public:
   Search(const GemmShape& whole, const Machine& machine, std::uint32_t units, double clock_ghz)
-      : whole_(whole), machine_(machine), units_(units), clock_ghz_(clock_ghz) {}
+      : whole_(whole),
+        machine_(machine),
+        compute_(*machine.timing->compute),
+        units_(units),
+        clock_ghz_(clock_ghz),
+        unit_flops_(unit_flops_at(clock_ghz, whole.dtype, compute_)),
+        shape_(whole) {}
 
   /// Of `tiles` and of what splits make of them, those that are nearly as fast as the fastest.
   std::vector<Candidate> fastest(std::vector<Candidate> tiles, bool may_split) {
+    for (Candidate& c : tiles) c.seconds = multiplications(c);
+    estimate_first(tiles);
     for (Candidate& c : tiles) bound(c);
     estimate_first(tiles);
     std::vector<Candidate> all = may_split ? with_splits(tiles) : std::move(tiles);
     estimate_first(all);
     for (Candidate& c : all) {
       const double enough = least_ * kSurelySlower;
-      if (c.seconds > enough) continue;
+      if (is_too_slow(c)) continue;
       const GemmModel model = model_of(c);
       if (model.takes_longer(enough / c.longer, units_, clock_ghz_)) {
         c.seconds = enough;
@@ -94,52 +102,78 @@ class Search {
   }
 
  private:
-  GemmModel model_of(const Candidate& c) const {
-    GemmShape shape = whole_;
-    shape.m = c.m;
-    shape.n = c.n;
-    return {shape, c.tiling, machine_, L2Windows::ample};
+  GemmModel model_of(const Candidate& c) {
+    shape_.m = c.m;
+    shape_.n = c.n;
+    return {shape_, c.tiling, machine_, L2Windows::ample};
   }
 
-  /// Most are too slow by what their units take alone.
-  void bound(Candidate& c) const { c.seconds = model_of(c).least_seconds(units_, clock_ghz_) * c.longer; }
+  double multiplications(const Candidate& c) const {
+    const double waves = rounded_waves(real(c.workgroups) / units_, compute_.wave_rounding);
+    return multiply_seconds(whole_, c.tiling, waves, unit_flops_, compute_) * c.longer;
+  }
+
+  bool is_too_slow(const Candidate& c) const { return c.seconds > least_ * kSurelySlower; }
+
+  /// Most are too slow by their multiplications alone, and most of the others by what their units take alone.
+  void bound(Candidate& c) {
+    if (!is_too_slow(c)) c.seconds = model_of(c).least_seconds(units_, clock_ghz_) * c.longer;
+  }
 
   void estimate_first(const std::vector<Candidate>& candidates) {
     const Candidate& first = *std::ranges::min_element(candidates, {}, &Candidate::seconds);
     least_ = std::min(least_, model_of(first).in_waves(units_, clock_ghz_).seconds * first.longer);
   }
 
-  /// Each tile with its splits behind it, but for splits that are too slow whatever the tile.
-  std::vector<Candidate> with_splits(const std::vector<Candidate>& tiles) const {
-    const ComputeTiming& compute = *machine_.timing->compute;
+  /// Each tile with its splits behind it, but for those that are too slow.
+  std::vector<Candidate> with_splits(const std::vector<Candidate>& tiles) {
     // Where tiles fill the GPU twice, partial sums would only cost; once where the machine does not say what they cost.
-    const std::uint64_t most_tiles = (compute.split_time.value > 0 ? 2 : 1) * std::uint64_t{units_};
-    std::vector<std::uint64_t> splits;
-    for (const std::uint64_t split : compute.splits) {
-      if (split == 1) continue;
-      if (whole_.k < split * compute.least_depth) break;
-      const GemmModel model(whole_, {1, 1, split}, machine_, L2Windows::ample);
-      if (model.least_of_split(units_, clock_ghz_) <= least_ * kSurelySlower) splits.push_back(split);
-    }
+    const std::uint64_t most_tiles = (compute_.split_time.value > 0 ? 2 : 1) * std::uint64_t{units_};
+    const std::vector<Split> splits = splits_in_time();
     std::vector<Candidate> all;
     for (const Candidate& tile : tiles) {
-      all.push_back(tile);
+      if (!is_too_slow(tile)) all.push_back(tile);
       if (tile.workgroups >= most_tiles) continue;
-      for (const std::uint64_t split : splits) {
+      for (const auto& [split, sums] : splits) {
         Candidate c = tile;
         c.tiling.split_k = split;
         c.workgroups *= split;
+        c.seconds = multiplications(c) + sums;
         bound(c);
-        all.push_back(c);
+        if (!is_too_slow(c)) all.push_back(c);
       }
     }
     return all;
   }
 
+  struct Split {
+    std::uint64_t split_k = 1;
+    double sums = 0;  // seconds
+  };
+
+  /// But for splits that are too slow whatever the tile.
+  std::vector<Split> splits_in_time() const {
+    const auto least_of = [&](std::uint64_t split) {
+      return GemmModel(whole_, {1, 1, split}, machine_, L2Windows::ample).least_of_split(units_, clock_ghz_);
+    };
+    std::vector<Split> splits;
+    const double unsplit = least_of(1);
+    for (const std::uint64_t split : compute_.splits) {
+      if (split == 1) continue;
+      if (whole_.k < split * compute_.least_depth) break;
+      const double least = least_of(split);
+      if (least <= least_ * kSurelySlower) splits.push_back({split, least - unsplit});
+    }
+    return splits;
+  }
+
   const GemmShape& whole_;
   const Machine& machine_;
+  const ComputeTiming& compute_;
   const std::uint32_t units_;
   const double clock_ghz_;
+  const double unit_flops_;                                 // at that clock
+  GemmShape shape_;                                         // of the latest model
   double least_ = std::numeric_limits<double>::infinity();  // seconds, of what was estimated so far
 };
 

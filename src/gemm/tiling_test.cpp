@@ -42,6 +42,21 @@ TEST(GemmModel, HasALeastTime) {
   }
 }
 
+TEST(GemmModel, HasALeastTimeOfEverySplit) {
+  for (const char* name : {"mi300x-8", "h100-8"}) {
+    const Machine machine = load_machine(name).value();
+    const GemmShape shape{.m = 500, .n = 3584, .k = 8192, .dtype = DType::bf16};
+    for (const std::uint64_t split : {1U, 2U, 16U}) {
+      const double of_split = GemmModel(shape, {1, 1, split}, machine).least_of_split(100, 1.5);
+      EXPECT_GT(of_split, split == 1 ? 0 : GemmModel(shape, {1, 1, split / 2}, machine).least_of_split(100, 1.5));
+      for (const std::uint64_t side : {16U, 64U, 250U, 256U}) {
+        const GemmModel model(shape, {side, side, split}, machine);
+        EXPECT_LE(of_split, (1 + 1e-12) * model.least_seconds(100, 1.5)) << name << " " << split << " " << side;
+      }
+    }
+  }
+}
+
 TEST(ChooseTiling, NoTileIsMostlyPadding) {
   for (const std::uint64_t m : {1U, 31U, 32U, 33U, 64U, 100U, 128U, 129U}) {
     const GemmShape shape{.m = m, .n = 8192, .k = 8192, .dtype = DType::bf16};

@@ -29,8 +29,10 @@ class CostModel {
   }
 
   // Of a GEMM and the collective that it depends on, cut by a schedule:
-  /// Not above the exact time. This and the next may let pass what cannot be planned.
-  virtual Result<Nanoseconds> least(const DependentRequest& /*request*/, const FiccoSchedule& /*schedule*/) const {
+  /// Not above the exact time; if it is above `enough`, any time between them will do. This and the next may let pass
+  /// what cannot be planned.
+  virtual Result<Nanoseconds> least(const DependentRequest& /*request*/, const FiccoSchedule& /*schedule*/,
+                                    Nanoseconds /*enough*/) const {
     return unknown();
   }
   /// Near the exact time.

@@ -22,6 +22,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -149,6 +150,7 @@ struct FiccoPlan {
   Bytes footprint;          ///< memory of the rank that needs most
   Bytes staging;            ///< part of it (on that rank) that is neither operand, gathered operand nor GEMM
   std::uint32_t steps = 0;  ///< exchanges
+  bool is_cut = false;      ///< of a rank that stands for all: see RankProgram
 };
 
 /// The program. Per rank buffers "a<r>" (its rows, or with them all rows where others land beside them), "b<r>",
@@ -162,6 +164,9 @@ struct FiccoPlan {
 /// of a GPU (ficco.memory).
 Result<FiccoPlan> plan_ficco(const DependentRequest& request, const FiccoSchedule& schedule, const Machine& machine);
 
+/// Longer than anything takes.
+inline constexpr Nanoseconds kEndless{std::numeric_limits<std::int64_t>::max()};
+
 /// The program of one rank that stands for all, for a model that is faster than the simulator (sim/fast). It has the
 /// kernels of the rank, and one queue for every distance to a peer. Where the collective comes first these queues carry
 /// what the rank receives, else what it sends. What the rank waits for is done by its own queues: all ranks do the same
@@ -170,13 +175,15 @@ struct RankProgram {
   RankId rank;
   Program program;
   bool closed = false;  ///< the rank waits for nobody but these queues; else for ranks that are only about alike
+  bool is_cut = false;  ///< the last steps are missing
 };
 
 /// Of the ranks that can be last: the one with most rows to multiply, of several the middle one; and if rows are uneven
 /// the one with most kernels, where it is another. But for tiles, engines carry pieces by plain copies, whatever the
 /// schedule says.
-/// Refuses what plan_ficco refuses.
+/// Refuses what plan_ficco refuses. Of a rank whose GEMMs, each alone, take longer than `enough` only the steps up to
+/// there may be planned: it takes longer than that in any case.
 Result<std::vector<RankProgram>> plan_ficco_ranks(const DependentRequest& request, const FiccoSchedule& schedule,
-                                                  const Machine& machine);
+                                                  const Machine& machine, Nanoseconds enough = kEndless);
 
 }  // namespace cortado

@@ -107,7 +107,7 @@ class ContractCheck {
     if (gemm == nullptr || (gemm->waits.empty() && gemm->raises.empty())) {
       memory_.execute(command, update);
     } else {
-      for (const Gemm& part : tile_gemms(*gemm, tile_group(*gemm, step.part))) memory_.execute(part, update);
+      for (const Gemm& part : tile_gemms(*gemm, unrolled_.tiles(step, *gemm))) memory_.execute(part, update);
     }
   }
 

@@ -2,12 +2,17 @@
 
 #include <algorithm>
 
+#include "base/small_vector.hpp"
+
 namespace cortado::verifier {
 namespace {
 
 /// A signal with more pairs of raises than this is not examined pair by pair; fewer orderings are then derived from its
 /// raises than would hold.
 constexpr std::size_t kMaxPairs = 1U << 22;
+
+/// Most signals are raised once.
+using Raises = SmallVector<std::uint32_t, 2>;
 
 /// A crossing of a signal that several queues raise, and the raise steps still assumed to come before it.
 struct Candidate {
@@ -40,9 +45,7 @@ class Derivation {
  private:
   const Step& step(std::uint32_t index) const { return unrolled_.steps()[index]; }
   Node crossing(const Candidate& c) const { return unrolled_.crossing(c.threshold, 0); }
-  const std::vector<std::uint32_t>& raises(const Candidate& c) const {
-    return raises_[unrolled_.thresholds()[c.threshold].signal.value];
-  }
+  const Raises& raises(const Candidate& c) const { return raises_[unrolled_.thresholds()[c.threshold].signal.value]; }
   bool came_first(Node first, Node second) const { return execution_.position[first] < execution_.position[second]; }
 
   void add_edge(std::uint32_t raise, std::uint32_t threshold, std::vector<Edge>& edges) const {
@@ -54,7 +57,8 @@ class Derivation {
   void start(std::uint32_t signal) {
     const auto& all = raises_[signal];
     if (all.empty()) return;
-    const bool one_queue = step(all.front()).chain == step(all.back()).chain;  // steps are stored chain by chain
+    const bool one_queue =
+        step(all.front()).chain == step(all[all.size() - 1]).chain;  // steps are stored chain by chain
     for (std::uint32_t t = unrolled_.first_threshold(signal); t < unrolled_.first_threshold(signal + 1); ++t) {
       if (one_queue) {
         add_edge(reaching(all, unrolled_.thresholds()[t].value), t, edges_);
@@ -71,13 +75,13 @@ class Derivation {
   }
 
   /// Of the ordered raises of one queue, the one that brings the counter up to the value.
-  std::uint32_t reaching(const std::vector<std::uint32_t>& all, std::uint64_t value) const {
+  std::uint32_t reaching(const Raises& all, std::uint64_t value) const {
     std::uint64_t counter = 0;
     for (const std::uint32_t raise : all) {
       counter = step(raise).op == SignalOp::add ? counter + step(raise).amount : step(raise).amount;
       if (counter >= value) return raise;
     }
-    return all.back();
+    return all[all.size() - 1];
   }
 
   /// Adding the last raise of each queue is enough: its earlier raises come before that one anyway.
@@ -175,8 +179,8 @@ class Derivation {
 
   const Unrolled& unrolled_;
   const Execution& execution_;
-  std::vector<Edge> edges_;                         // plain ones, and those of signals raised by only one queue
-  std::vector<std::vector<std::uint32_t>> raises_;  // by signal: its raise steps, queue by queue
+  std::vector<Edge> edges_;     // plain ones, and those of signals raised by only one queue
+  std::vector<Raises> raises_;  // by signal: its raise steps, queue by queue
   std::vector<Candidate> candidates_;
 };
 

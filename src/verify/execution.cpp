@@ -4,6 +4,8 @@
 #include <array>
 #include <deque>
 
+#include "base/small_vector.hpp"
+
 namespace cortado::verifier {
 namespace {
 
@@ -127,7 +129,7 @@ class Runner {
   Execution result_;
   std::deque<std::uint32_t> ready_;
   std::vector<std::array<std::uint32_t, kIterations>> next_crossing_;  // by signal, for each iteration
-  std::vector<std::vector<std::uint32_t>> waiting_;                    // queues held by a crossing
+  std::vector<SmallVector<std::uint32_t, 2>> waiting_;                 // queues held by a crossing
   std::vector<std::array<std::uint32_t, kIterations>> missing_;        // by tracker: steps that have yet to update it
 };
 

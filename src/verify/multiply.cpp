@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/small_vector.hpp"
+
 namespace cortado::verifier {
 namespace {
 
@@ -44,13 +46,15 @@ std::vector<Block> stacked(std::vector<Block> blocks) {
 struct Band {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
-  std::vector<const Block*> blocks;  // along k
+  SmallVector<const Block*, 1> blocks;  // along k
 };
 
 template <class Begin, class End, class AlongK>
-std::vector<Band> bands(const std::vector<Block>& blocks, Begin begin_of, End end_of, AlongK along_k) {
+SmallVector<Band, 1> bands(const std::vector<Block>& blocks, Begin begin_of, End end_of, AlongK along_k) {
+  SmallVector<Band, 1> all;
   if (blocks.size() == 1 && begin_of(blocks.front()) < end_of(blocks.front())) {
-    return {{begin_of(blocks.front()), end_of(blocks.front()), {&blocks.front()}}};
+    all.push_back({begin_of(blocks.front()), end_of(blocks.front()), {&blocks.front()}});
+    return all;
   }
   std::vector<std::uint64_t> cuts;
   for (const Block& block : blocks) {
@@ -60,7 +64,6 @@ std::vector<Band> bands(const std::vector<Block>& blocks, Begin begin_of, End en
   std::ranges::sort(cuts);
   const auto doubles = std::ranges::unique(cuts);
   cuts.erase(doubles.begin(), doubles.end());
-  std::vector<Band> all;
   for (std::size_t i = 0; i + 1 < cuts.size(); ++i) all.push_back({cuts[i], cuts[i + 1], {}});
   for (const Block& block : blocks) {
     auto band = static_cast<std::size_t>(std::ranges::lower_bound(cuts, begin_of(block)) - cuts.begin());
@@ -244,8 +247,8 @@ std::vector<Block> multiply(std::vector<Block> a, std::vector<Block> b, DType dt
   const auto row_end = [](const Block& block) { return block.at.row_end; };
   const auto column_begin = [](const Block& block) { return block.at.column_begin; };
   const auto column_end = [](const Block& block) { return block.at.column_end; };
-  const std::vector<Band> of_rows = bands(a, row_begin, row_end, column_begin);
-  const std::vector<Band> of_columns = bands(b, column_begin, column_end, row_begin);
+  const SmallVector<Band, 1> of_rows = bands(a, row_begin, row_end, column_begin);
+  const SmallVector<Band, 1> of_columns = bands(b, column_begin, column_end, row_begin);
   Multiplication all(dtype, results);
   for (const Band& rows : of_rows) {
     for (const Band& columns : of_columns) all.cell(rows, columns);

@@ -124,6 +124,7 @@ void Unrolled::add_waiting_gemm(Step step, const Gemm& gemm) {
     Step work = step;
     work.chain = chain_count();
     tile_chains_.push_back(work);
+    tile_ranges_.push_back(groups[step.part]);
     Step submit = step;
     submit.kind = StepKind::submit;
     submit.target = work.chain;
@@ -149,7 +150,7 @@ void Unrolled::add_tile_chains() {
   for (const Step& work : tile_chains_) {
     first_step_.push_back(static_cast<std::uint32_t>(steps_.size()));
     const Gemm& gemm = std::get<Gemm>(program_.queues[work.queue].commands[work.command]);
-    for (const TileWait& wait : waits_of_tile(gemm, tile_group(gemm, work.part).begin)) {
+    for (const TileWait& wait : waits_of_tile(gemm, tiles(work, gemm).begin)) {
       Step held = work;
       held.kind = StepKind::wait;
       held.target = threshold_of(wait.signal, wait.value);
@@ -264,7 +265,7 @@ Accesses Unrolled::accesses(const Step& step) const {
   const Command& command = program_.queues[step.queue].commands[step.command];
   if (const auto* gemm = std::get_if<Gemm>(&command)) {
     const bool whole = gemm->waits.empty() && gemm->raises.empty() && gemm->outputs.empty();
-    return whole ? cortado::accesses(command) : tile_accesses(*gemm, tile_group(*gemm, step.part));
+    return whole ? cortado::accesses(command) : tile_accesses(*gemm, tiles(step, *gemm));
   }
   const auto* kernel = std::get_if<Kernel>(&command);
   if (kernel != nullptr && kernel->op != KernelOp::reduce) return row_accesses(*kernel);

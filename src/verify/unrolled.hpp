@@ -27,6 +27,7 @@
 
 #include "ir/visit.hpp"
 #include "verify/callers.hpp"
+#include "verify/tile_groups.hpp"
 
 namespace cortado::verifier {
 
@@ -83,6 +84,11 @@ class Unrolled {
   std::optional<std::uint32_t> tiles_before(std::uint32_t chain) const {
     if (tile_chains_[chain - first_tile_chain()].part == 0) return std::nullopt;
     return chain - 1;
+  }
+
+  /// Of a work step of a Gemm: the tiles that it makes.
+  TileRange tiles(const Step& step, const Gemm& gemm) const {
+    return is_tiles(step.chain) ? tile_ranges_[step.chain - first_tile_chain()] : tile_group(gemm, step.part);
   }
 
   // Number of nodes that are steps.
@@ -168,6 +174,7 @@ class Unrolled {
   std::vector<std::uint32_t> first_threshold_;  // by signal; one more entry than signals
   std::vector<Step> steps_;
   std::vector<Step> tile_chains_;          // the work step of each
+  std::vector<TileRange> tile_ranges_;     // its tiles
   std::vector<std::uint32_t> first_step_;  // by chain; one more entry than chains
   std::vector<std::uint32_t> step_of_;     // by node
   std::vector<Node> completion_;

@@ -47,13 +47,16 @@ Exhaustive simulate_all(const DependentRequest& request, const Machine& machine,
   for (const FiccoSchedule& schedule : schedule_candidates(request, machine)) {
     const auto time = cost.exact(request, schedule);
     if (!time) continue;
-    const auto least = cost.least(request, schedule);
+    const auto least = cost.least(request, schedule, kEndless);
     const auto likely = cost.likely(request, schedule);
     EXPECT_TRUE(least && likely) << name_of(schedule);
     if (!least || !likely) continue;
     EXPECT_LE(*least, *time) << request.collective.name() << " " << to_string(request.gemm) << " on " << request.ranks
                              << ": " << name_of(schedule) << " " << schedule.chunks;
     EXPECT_LE(*least, *likely);
+    const Nanoseconds enough{least->value * 2 / 3};
+    const Nanoseconds more = cost.least(request, schedule, enough).value();
+    EXPECT_TRUE(enough < more && more <= *least) << name_of(schedule) << " " << schedule.chunks;
     all.error += std::abs(static_cast<double>(likely->value) / static_cast<double>(time->value) - 1);
     count += 1;
     if (!all.best || *time < all.best->time) all.best = {schedule, *time};
@@ -135,7 +138,7 @@ TEST(CostModel, SaysWhyAScheduleCannotBePlanned) {
 
   Machine untimed = machine;
   untimed.timing.reset();
-  EXPECT_EQ(simulated_cost(untimed)->least(request, schedule).error().code, "sim.timing");
+  EXPECT_EQ(simulated_cost(untimed)->least(request, schedule, kEndless).error().code, "sim.timing");
 }
 
 }  // namespace schedule_cost_test

@@ -44,8 +44,9 @@ Result<Nanoseconds> SimulatedCost::together(const OverlapProblem& problem, const
                           known, machine_);
 }
 
-Result<Nanoseconds> SimulatedCost::least(const DependentRequest& request, const FiccoSchedule& schedule) const {
-  return of_last_rank(request, schedule, sim::Sharing::ignored);
+Result<Nanoseconds> SimulatedCost::least(const DependentRequest& request, const FiccoSchedule& schedule,
+                                         Nanoseconds enough) const {
+  return of_last_rank(request, schedule, sim::Sharing::ignored, enough);
 }
 
 Result<Nanoseconds> SimulatedCost::likely(const DependentRequest& request, const FiccoSchedule& schedule) const {
@@ -63,14 +64,16 @@ Result<Nanoseconds> SimulatedCost::simulated_time(const CheckedProgram& program)
 }
 
 Result<Nanoseconds> SimulatedCost::of_last_rank(const DependentRequest& request, const FiccoSchedule& schedule,
-                                                sim::Sharing sharing) const {
+                                                sim::Sharing sharing, Nanoseconds enough) const {
   CORTADO_RETURN_IF_ERROR(sim::check_timing(machine_));
-  CORTADO_ASSIGN_OR_RETURN(const std::vector<RankProgram> ranks, plan_ficco_ranks(request, schedule, machine_));
+  CORTADO_ASSIGN_OR_RETURN(const std::vector<RankProgram> ranks, plan_ficco_ranks(request, schedule, machine_, enough));
   Nanoseconds last{};
   for (const RankProgram& rank : ranks) {
     CORTADO_ASSIGN_OR_RETURN(const Nanoseconds time, sim::time_of_rank(rank.program, rank.closed, machine_, sharing));
     last = std::max(last, time);
   }
+  const bool is_cut = std::ranges::any_of(ranks, &RankProgram::is_cut);
+  if (is_cut && last <= enough) return of_last_rank(request, schedule, sharing);
   return last;
 }
 

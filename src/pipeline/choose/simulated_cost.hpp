@@ -20,7 +20,8 @@ class SimulatedCost : public CostModel {
   Result<Nanoseconds> gemm(const GemmShape& shape, std::uint32_t units) const override;
   Result<Nanoseconds> collective(const CollectiveRequest& request) const override;
   Result<Nanoseconds> together(const OverlapProblem& problem, const OverlapWay& way) const override;
-  Result<Nanoseconds> least(const DependentRequest& request, const FiccoSchedule& schedule) const override;
+  Result<Nanoseconds> least(const DependentRequest& request, const FiccoSchedule& schedule,
+                            Nanoseconds enough) const override;
   Result<Nanoseconds> likely(const DependentRequest& request, const FiccoSchedule& schedule) const override;
   Result<Nanoseconds> exact(const DependentRequest& request, const FiccoSchedule& schedule) const override;
 
@@ -30,8 +31,8 @@ class SimulatedCost : public CostModel {
   /// Of any program: a choice needs no proof.
   static Result<Nanoseconds> simulated_time(const CheckedProgram& program);
   Result<sim::CollectiveProfile> profile(const CollectiveRequest& request) const;
-  Result<Nanoseconds> of_last_rank(const DependentRequest& request, const FiccoSchedule& schedule,
-                                   sim::Sharing sharing) const;
+  Result<Nanoseconds> of_last_rank(const DependentRequest& request, const FiccoSchedule& schedule, sim::Sharing sharing,
+                                   Nanoseconds enough = kEndless) const;
 
   const Machine& machine_;
   mutable CostCache cache_;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "plan/choose_schedule.hpp"
@@ -12,6 +13,8 @@ struct Candidate {
   Nanoseconds least{};
   Nanoseconds likely{};
   Nanoseconds time{};
+  bool is_hopeless = false;   // its least time may be longer than `least`, which is enough to leave it out
+  bool is_estimated = false;  // its likely time is known
 };
 
 double real(Nanoseconds time) {
@@ -46,7 +49,10 @@ class Search {
       simulate();
       // What seemed the best may turn out to be impossible, and what it pruned not.
       if (choice_.refused.size() == refused) break;
-      std::erase_if(all, [this](const Candidate& candidate) { return is_refused(candidate.schedule); });
+      left_ = std::move(all);
+      std::erase_if(left_, [this](const Candidate& candidate) { return is_refused(candidate.schedule); });
+      bound_all();
+      all = left_;
     }
     if (left_.empty()) return fail(reason_of_serial());
     choice_.schedule = left_.front().schedule;
@@ -56,9 +62,30 @@ class Search {
   }
 
  private:
+  /// Those that look best so far are estimated at once: it will not matter how much longer than that and the margin
+  /// others take, because what the best prunes comes behind it.
   void bound() {
+    Nanoseconds best = kEndless;
+    Nanoseconds enough = kEndless;
     keep(&Candidate::least, [&](Candidate& candidate) {
-      return noted(candidate, cost_.least(request_, candidate.schedule), &Candidate::least);
+      if (!noted(candidate, cost_.least(request_, candidate.schedule, enough), &Candidate::least)) return false;
+      candidate.is_hopeless = candidate.least > enough;
+      if (candidate.least >= best) return true;
+      const auto likely = cost_.likely(request_, candidate.schedule);
+      if (!likely) return true;
+      candidate.likely = *likely;
+      candidate.is_estimated = true;
+      best = std::min(best, std::max(candidate.least, candidate.likely));
+      enough = {static_cast<std::int64_t>(std::ceil((1 + kSearchMargin) * real(best)))};
+      return true;
+    });
+  }
+
+  /// Where what seemed the best turned out to be impossible.
+  void bound_all() {
+    keep(&Candidate::least, [&](Candidate& candidate) {
+      if (!std::exchange(candidate.is_hopeless, false)) return true;
+      return noted(candidate, cost_.least(request_, candidate.schedule, kEndless), &Candidate::least);
     });
   }
 
@@ -66,7 +93,9 @@ class Search {
     std::optional<Nanoseconds> best;
     keep(&Candidate::likely, [&](Candidate& candidate) {
       if (best && real(candidate.least) > (1 + kSearchMargin) * real(*best)) return pruned();
-      if (!noted(candidate, cost_.likely(request_, candidate.schedule), &Candidate::likely)) return false;
+      const bool known =
+          candidate.is_estimated || noted(candidate, cost_.likely(request_, candidate.schedule), &Candidate::likely);
+      if (!known) return false;
       ++choice_.work.estimated;
       best = best ? std::min(*best, candidate.likely) : candidate.likely;
       return true;

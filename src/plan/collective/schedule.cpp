@@ -366,12 +366,8 @@ std::size_t Schedule::open_dma_queue(RankId rank, EngineId engine) {
 }
 
 SignalId Schedule::raise(QueueState& queue, std::optional<RankId> home) {
-  constexpr std::string_view kDone = ".done";
-  const std::string& of_queue = builder_.peek().queue(queue.id).name;
-  constexpr std::size_t kMostDigits = 10;
-  std::string name;
-  name.reserve(of_queue.size() + kDone.size() + kMostDigits);
-  append_number(name.append(of_queue).append(kDone), queue.signals++);
+  std::string name = builder_.peek().queue(queue.id).name;  // most names are so short that strings need no memory
+  append_number(name.append(".done"), queue.signals++);
   const SignalId signal = builder_.signal(std::move(name), home);
   push(queue, Signal{signal});
   queue.last_signal = signal;

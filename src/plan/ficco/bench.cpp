@@ -10,7 +10,7 @@
 namespace cortado::plan {
 
 Bench::Bench(const DependentRequest& request, const FiccoSchedule& way, const Machine& machine,
-             std::optional<std::uint32_t> only)
+             std::optional<OnlyRank> only)
     : request_(request),
       way_(way),
       machine_(machine),
@@ -28,19 +28,19 @@ Bench::Bench(const DependentRequest& request, const FiccoSchedule& way, const Ma
   } else {
     schedule_.omit_exit_barrier();
   }
-  if (only) schedule_.stand_for_all(RankId{*only});
+  if (only) schedule_.stand_for_all(RankId{only->rank});
   for (std::uint32_t rank = 0; rank < request.ranks; ++rank) kernels_.push_back(schedule_.compute_lane(RankId{rank}));
 }
 
 std::vector<std::uint32_t> Bench::made_ranks() const {
-  if (only_) return {*only_};
+  if (only_) return {only_->rank};
   std::vector<std::uint32_t> all(ranks());
   std::iota(all.begin(), all.end(), 0U);
   return all;
 }
 
 std::vector<std::uint32_t> Bench::senders() const {
-  return only_ ? senders_to(*only_) : made_ranks();
+  return only_ ? senders_to(only_->rank) : made_ranks();
 }
 
 std::vector<std::uint32_t> Bench::senders_to(std::uint32_t rank) const {
@@ -53,7 +53,7 @@ std::vector<std::uint32_t> Bench::senders_to(std::uint32_t rank) const {
 
 Hop Bench::made_hop(const Hop& hop) const {
   if (!only_) return hop;
-  return {*only_, (*only_ + ranks() + hop.to - hop.from) % ranks()};
+  return {only_->rank, (only_->rank + ranks() + hop.to - hop.from) % ranks()};
 }
 
 Matrix Bench::matrix(std::string_view kind, std::uint32_t rank, std::uint64_t rows, std::uint64_t columns,
@@ -71,7 +71,10 @@ Matrix Bench::staging(std::string_view kind, std::uint32_t rank, std::uint64_t r
 void Bench::multiply(std::uint32_t rank, const Region& a, const Region& b, const Region& c, Output output) {
   const GemmShape shape{a.rows, c.width.value / bytes(1).value, b.rows, request_.gemm.dtype,
                         output == Output::added_to};
-  kernels_[rank].multiply(gemm_command(shape, tiling(shape), a, b, c));
+  kernels_[rank].multiply(gemm_command(shape, piece(shape).tiling, a, b, c));
+  if (!only_ || only_->enough == kEndless) return;
+  multiplied_ += time_of(shape);
+  has_enough_ = multiplied_ > static_cast<double>(only_->enough.value);
 }
 
 Gemm Bench::ordered_gemm(const Region& a, const Region& b, std::vector<OutputBlock> blocks) {
@@ -84,19 +87,23 @@ Gemm Bench::ordered_gemm(const Region& a, const Region& b, std::vector<OutputBlo
 }
 
 double Bench::time_of(const GemmShape& shape) {
-  const GemmEstimate alone = estimate_gemm(shape, tiling(shape), machine_, machine_.compute_units);
-  return static_cast<double>(gemm_start(machine_).value) + alone.seconds * 1e9;
+  auto& [tiling, nanoseconds] = piece(shape);
+  if (!nanoseconds) {
+    const GemmEstimate alone = estimate_gemm(shape, tiling, machine_, machine_.compute_units);
+    nanoseconds = static_cast<double>(gemm_start(machine_).value) + alone.seconds * 1e9;
+  }
+  return *nanoseconds;
 }
 
-const Tiling& Bench::tiling(const GemmShape& shape) {
-  const auto [found, added] = tilings_.try_emplace({shape.m, shape.n, shape.k, shape.accumulate});
-  if (added) found->second = choose_tiling(shape, machine_, machine_.compute_units);
+Bench::Piece& Bench::piece(const GemmShape& shape) {
+  const auto [found, added] = pieces_.try_emplace({shape.m, shape.n, shape.k, shape.accumulate});
+  if (added) found->second.tiling = choose_tiling(shape, machine_, machine_.compute_units);
   return found->second;
 }
 
 Result<FiccoPlan> Bench::finish(Contract contract, std::uint32_t steps) {
-  const auto most = only_ ? memory_.begin() + *only_ : std::max_element(memory_.begin(), memory_.end());
-  FiccoPlan plan{{}, *most, staging_[static_cast<std::size_t>(most - memory_.begin())], steps};
+  const auto most = only_ ? memory_.begin() + only_->rank : std::max_element(memory_.begin(), memory_.end());
+  FiccoPlan plan{{}, *most, staging_[static_cast<std::size_t>(most - memory_.begin())], steps, has_enough_};
   if (plan.footprint > machine_.memory_bytes) {
     return fail(About::strategy, "ficco.memory",
                 fmt::format("{} of {} needs {} of memory on a GPU, {} of it staging; {} has {} per GPU", name_of(way_),

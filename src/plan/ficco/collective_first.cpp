@@ -27,7 +27,7 @@ namespace {
 class CollectiveFirst {
  public:
   CollectiveFirst(const DependentRequest& request, const FiccoSchedule& way, const Machine& machine,
-                  std::optional<std::uint32_t> only)
+                  std::optional<OnlyRank> only)
       : request_(request),
         bench_(request, way, machine, only),
         exchange_(request),
@@ -40,7 +40,7 @@ class CollectiveFirst {
   }
 
   void add_commands() {
-    for (std::uint32_t step = 0; step < steps_.count(); ++step) {
+    for (std::uint32_t step = 0; step < steps_.count() && !bench_.has_enough(); ++step) {
       for (const std::uint32_t from : senders_) send(step, from);
       for (const std::uint32_t to : made_ranks_) {
         if (step == 0 && !steps_.with_own()) multiply_own(to, steps_.own(to));
@@ -222,7 +222,7 @@ class CollectiveFirst {
 }  // namespace
 
 Result<FiccoPlan> plan_collective_first(const DependentRequest& request, const FiccoSchedule& schedule,
-                                        const Machine& machine, std::optional<std::uint32_t> only) {
+                                        const Machine& machine, std::optional<OnlyRank> only) {
   return composed<CollectiveFirst>(request, schedule, machine, only);
 }
 

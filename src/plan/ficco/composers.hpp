@@ -5,24 +5,25 @@
 #include <optional>
 
 #include "plan/ficco.hpp"
+#include "plan/ficco/bench.hpp"
 
 namespace cortado::plan {
 
 Result<FiccoPlan> plan_collective_first(const DependentRequest& request, const FiccoSchedule& schedule,
-                                        const Machine& machine, std::optional<std::uint32_t> only);
+                                        const Machine& machine, std::optional<OnlyRank> only);
 Result<FiccoPlan> plan_product_first(const DependentRequest& request, const FiccoSchedule& schedule,
-                                     const Machine& machine, std::optional<std::uint32_t> only);
+                                     const Machine& machine, std::optional<OnlyRank> only);
 
 /// For Grain::tiles and Grain::waves (src/plan/tiles).
 Result<FiccoPlan> plan_collective_first_by_tiles(const DependentRequest& request, const FiccoSchedule& schedule,
-                                                 const Machine& machine, std::optional<std::uint32_t> only);
+                                                 const Machine& machine, std::optional<OnlyRank> only);
 Result<FiccoPlan> plan_gemm_first_by_tiles(const DependentRequest& request, const FiccoSchedule& schedule,
-                                           const Machine& machine, std::optional<std::uint32_t> only);
+                                           const Machine& machine, std::optional<OnlyRank> only);
 
 /// The common part: what each of them does with its class.
 template <class Composer>
 Result<FiccoPlan> composed(const DependentRequest& request, const FiccoSchedule& schedule, const Machine& machine,
-                           std::optional<std::uint32_t> only) {
+                           std::optional<OnlyRank> only) {
   Composer program(request, schedule, machine, only);
   program.add_commands();
   return program.finish();

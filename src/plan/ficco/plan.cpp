@@ -6,8 +6,7 @@ namespace cortado {
 namespace plan {
 namespace {
 
-Result<FiccoPlan> compose(const CheckedDependence& checked, const Machine& machine,
-                          std::optional<std::uint32_t> only = {}) {
+Result<FiccoPlan> compose(const CheckedDependence& checked, const Machine& machine, std::optional<OnlyRank> only = {}) {
   const bool product_first = checked.request.dependence == Dependence::product_first;
   const bool tiles = has_tiles(checked.schedule.grain);
   const auto& plan = product_first ? (tiles ? plan_gemm_first_by_tiles : plan_product_first)
@@ -54,24 +53,24 @@ Result<FiccoPlan> plan_ficco(const DependentRequest& request, const FiccoSchedul
 }
 
 Result<std::vector<RankProgram>> plan_ficco_ranks(const DependentRequest& request, const FiccoSchedule& schedule,
-                                                  const Machine& machine) {
+                                                  const Machine& machine, Nanoseconds enough) {
   CORTADO_ASSIGN_OR_RETURN(plan::CheckedDependence checked, plan::check_dependent(request, schedule, machine));
   checked.schedule.exchange = ExchangeVariant::pcpy;
   const plan::Exchange exchange(checked.request);
   const bool alike = plan::are_alike(exchange);
   const bool closed = alike || (request.dependence == Dependence::collective_first && schedule.grain != Grain::shards);
-  const auto of_rank = [&](std::uint32_t rank) -> Result<RankProgram> {
-    CORTADO_ASSIGN_OR_RETURN(FiccoPlan plan, plan::compose(checked, machine, rank));
-    return RankProgram{RankId{rank}, std::move(plan.program), closed};
+  const auto of_rank = [&](const plan::OnlyRank& only) -> Result<RankProgram> {
+    CORTADO_ASSIGN_OR_RETURN(FiccoPlan plan, plan::compose(checked, machine, only));
+    return RankProgram{RankId{only.rank}, std::move(plan.program), closed, plan.is_cut};
   };
   std::vector<RankProgram> programs;
   const std::uint32_t busiest = plan::busiest_rank(checked.request, exchange);
-  CORTADO_ASSIGN_OR_RETURN(programs.emplace_back(), of_rank(busiest));
-  if (alike) return programs;
+  CORTADO_ASSIGN_OR_RETURN(programs.emplace_back(), of_rank({busiest, enough}));
+  if (alike || programs.front().is_cut) return programs;
   for (std::uint32_t rank = 0; rank < exchange.ranks(); ++rank) {
     // Ranks that share rows as evenly as possible differ by one row: the first and the last of them are enough.
     if (rank == busiest || (request.tokens.empty() && rank > 0 && rank + 1 < exchange.ranks())) continue;
-    CORTADO_ASSIGN_OR_RETURN(RankProgram other, of_rank(rank));
+    CORTADO_ASSIGN_OR_RETURN(RankProgram other, of_rank({rank}));
     if (plan::kernels_of(other.program) <= plan::kernels_of(programs.back().program)) continue;
     programs.resize(1);
     programs.push_back(std::move(other));

@@ -30,7 +30,7 @@ namespace {
 class ProductFirst {
  public:
   ProductFirst(const DependentRequest& request, const FiccoSchedule& way, const Machine& machine,
-               std::optional<std::uint32_t> only)
+               std::optional<OnlyRank> only)
       : request_(request),
         bench_(request, way, machine, only),
         exchange_(request),
@@ -48,6 +48,7 @@ class ProductFirst {
       for (const std::uint32_t from : made_ranks_) {
         together_ ? make_together(step, from) : make_each(step, from);
       }
+      if (bench_.has_enough()) return;
       if (step > 0) take(step - 1);
     }
     take(steps_.count() - 1);
@@ -300,7 +301,7 @@ class ProductFirst {
 }  // namespace
 
 Result<FiccoPlan> plan_product_first(const DependentRequest& request, const FiccoSchedule& schedule,
-                                     const Machine& machine, std::optional<std::uint32_t> only) {
+                                     const Machine& machine, std::optional<OnlyRank> only) {
   return composed<ProductFirst>(request, schedule, machine, only);
 }
 

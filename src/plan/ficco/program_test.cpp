@@ -82,7 +82,7 @@ class FiccoProgram : public testing::Test {
 constexpr GemmShape kTwoRanks{16, 8, 32};
 
 TEST_F(FiccoProgram, HeteroFusedOfTwoRanksHasNothingToScatter) {
-  const auto [program, footprint, staging, steps] = plan(kTwoRanks, 2, "hetero-fused-1d");
+  const auto [program, footprint, staging, steps, is_cut] = plan(kTwoRanks, 2, "hetero-fused-1d");
   EXPECT_EQ(steps, 2U);
   // GPU 0 reaches GPU 1 by engine 14 (machine file).
   EXPECT_EQ(story(program, "dma0.14"), "copy signal copy signal");
@@ -114,7 +114,7 @@ TEST_F(FiccoProgram, HeteroFusedOfTwoRanksHasNothingToScatter) {
 constexpr GemmShape kFourRanks{64, 16, 64};
 
 TEST_F(FiccoProgram, UniformFusedStagesItsOwnRowsAndScattersTheResult) {
-  const auto [program, footprint, staging, steps] = plan(kFourRanks, 4, "uniform-fused-1d");
+  const auto [program, footprint, staging, steps, is_cut] = plan(kFourRanks, 4, "uniform-fused-1d");
   EXPECT_EQ(steps, 4U);
   // The stagings are refilled in steps 2 and 3.
   EXPECT_EQ(story(program, "dma0.14"), "copy signal copy signal wait copy signal wait copy signal");
@@ -166,7 +166,7 @@ TEST_F(FiccoProgram, HeteroFusedLeavesItsOwnRowsOutOfSteps) {
 }
 
 TEST_F(FiccoProgram, UnfusedPiecesLandInPlaceAndAreProductsOfTheirOwn) {
-  const auto [program, footprint, staging, steps] = plan(kFourRanks, 4, "hetero-unfused-1d", 2);
+  const auto [program, footprint, staging, steps, is_cut] = plan(kFourRanks, 4, "hetero-unfused-1d", 2);
   EXPECT_EQ(story(program, "dma0.14"), "copy signal copy signal");
   EXPECT_EQ(story(program, "compute0"), "gemm wait gemm wait gemm wait gemm wait gemm wait gemm wait gemm signal");
   const auto gemms = of_rank_0<Gemm>(program, QueueKind::compute);
@@ -182,7 +182,7 @@ TEST_F(FiccoProgram, UnfusedPiecesLandInPlaceAndAreProductsOfTheirOwn) {
 }
 
 TEST_F(FiccoProgram, PanelsAddUp) {
-  const auto [program, footprint, staging, steps] = plan(kFourRanks, 4, "uniform-fused-2d");
+  const auto [program, footprint, staging, steps, is_cut] = plan(kFourRanks, 4, "uniform-fused-2d");
   EXPECT_EQ(story(program, "compute0"),
             "copy wait wait wait gemm signal copy wait wait wait add signal copy wait wait wait add "
             "copy wait wait wait add signal");
@@ -219,7 +219,7 @@ TEST_F(FiccoProgram, StridedCopiesKeepToTheirPackets) {
 }
 
 TEST_F(FiccoProgram, SerialIsOneProductAfterTheWholeCollective) {
-  const auto [program, footprint, staging, steps] = plan(kFourRanks, 4, "serial-dma");
+  const auto [program, footprint, staging, steps, is_cut] = plan(kFourRanks, 4, "serial-dma");
   EXPECT_EQ(steps, 1U);
   EXPECT_EQ(story(program, "dma0.14"), "copy signal");
   EXPECT_EQ(story(program, "compute0"), "wait wait wait gemm signal");
@@ -240,7 +240,8 @@ TEST_F(FiccoProgram, ShardP2pHasOneQueueAndOneShardAtATime) {
 
 TEST_F(FiccoProgram, AllToAllMultipliesWhatArrives) {
   DependentRequest request{.gemm = {10, 8, 32}, .collective = "all-to-all", .ranks = 2, .tokens = {{1, 2}, {3, 4}}};
-  const auto [program, footprint, staging, steps] = ficco_for_test(request, schedule_for_test("serial-dma"), machine_);
+  const auto [program, footprint, staging, steps, is_cut] =
+      ficco_for_test(request, schedule_for_test("serial-dma"), machine_);
   // Rank 0 has 3 rows, keeps 1 and receives 3: its GEMM has 4. Rank 1 has 7 and multiplies 2 + 4.
   const auto gemms = commands_on<Gemm>(program, QueueKind::compute);
   ASSERT_EQ(gemms.size(), 2U);
@@ -256,7 +257,7 @@ TEST_F(FiccoProgram, AllToAllMultipliesWhatArrives) {
 TEST_F(FiccoProgram, PartsOfAProductAreSentAsTheyAreMade) {
   // Rows of A have 64 bytes, of C 16. Rank 0 keeps rows 0 to 7 of both GEMMs; steps have 4 of them and 4 of the
   // others.
-  const auto [program, footprint, staging, steps] =
+  const auto [program, footprint, staging, steps, is_cut] =
       ficco_for_test(product_first({16, 8, 32}, 2, "reduce-scatter"), schedule_for_test("uniform-fused-1d"), machine_);
   EXPECT_EQ(steps, 2U);
   EXPECT_EQ(story(program, "dma0.14"), "wait copy signal wait copy signal");

@@ -1,4 +1,7 @@
 // Programs of one rank that represents all, compared with those of all ranks.
+#include <utility>
+#include <variant>
+
 #include <gtest/gtest.h>
 
 #include "gemm/gemm.hpp"
@@ -116,6 +119,28 @@ DependentRequest uneven(Dependence dependence) {
 TEST(RankProgram, HasUnevenTokens) {
   expect_all_schedules(uneven(Dependence::collective_first));
   expect_all_schedules(uneven(Dependence::product_first));
+}
+
+// Its GEMMs take far longer than 1 ns: of 4 steps it has the first.
+TEST(RankProgram, EndsWhereItTakesLongEnough) {
+  for (const auto& [collective, dependence] : {std::pair(Collective("all-gather"), Dependence::collective_first),
+                                               std::pair(Collective("reduce-scatter"), Dependence::product_first)}) {
+    const DependentRequest asked = request(collective, dependence, {1024, 512, 1024}, 8);
+    const FiccoSchedule schedule = schedule_for_test("uniform-fused-1d", 4);
+    const RankProgram whole = plan_ficco_ranks(asked, schedule, machine()).value().front();
+    const RankProgram cut = plan_ficco_ranks(asked, schedule, machine(), Nanoseconds{1}).value().front();
+    const auto gemms_of = [](const RankProgram& rank) {
+      std::size_t gemms = 0;
+      for (const Queue& queue : rank.program.queues) {
+        for (const Command& command : queue.commands) gemms += std::holds_alternative<Gemm>(command) ? 1U : 0U;
+      }
+      return gemms;
+    };
+    EXPECT_FALSE(whole.is_cut);
+    EXPECT_EQ(gemms_of(whole), 4U);
+    EXPECT_TRUE(cut.is_cut);
+    EXPECT_EQ(gemms_of(cut), 1U);
+  }
 }
 
 std::vector<std::uint32_t> ranks_of(const DependentRequest& request, std::string_view schedule) {

@@ -20,7 +20,7 @@ namespace {
 class TilesThatWait {
  public:
   TilesThatWait(const DependentRequest& request, const FiccoSchedule& way, const Machine& machine,
-                std::optional<std::uint32_t> only)
+                std::optional<OnlyRank> only)
       : request_(request),
         bench_(request, way, machine, only),
         exchange_(request),
@@ -134,7 +134,7 @@ class TilesThatWait {
 }  // namespace
 
 Result<FiccoPlan> plan_collective_first_by_tiles(const DependentRequest& request, const FiccoSchedule& schedule,
-                                                 const Machine& machine, std::optional<std::uint32_t> only) {
+                                                 const Machine& machine, std::optional<OnlyRank> only) {
   return composed<TilesThatWait>(request, schedule, machine, only);
 }
 

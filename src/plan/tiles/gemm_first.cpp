@@ -31,7 +31,7 @@ namespace {
 class TilesThatRelease {
  public:
   TilesThatRelease(const DependentRequest& request, const FiccoSchedule& way, const Machine& machine,
-                   std::optional<std::uint32_t> only)
+                   std::optional<OnlyRank> only)
       : request_(request),
         way_(way),
         machine_(machine),
@@ -266,7 +266,7 @@ class TilesThatRelease {
 }  // namespace
 
 Result<FiccoPlan> plan_gemm_first_by_tiles(const DependentRequest& request, const FiccoSchedule& schedule,
-                                           const Machine& machine, std::optional<std::uint32_t> only) {
+                                           const Machine& machine, std::optional<OnlyRank> only) {
   return composed<TilesThatRelease>(request, schedule, machine, only);
 }
 
