@@ -54,6 +54,9 @@ struct NamedKvStrategy {
 /// "b2b", or "b2b/4" with a number of engines. Refuses unknown names (kv.strategy).
 Result<NamedKvStrategy> find_kv_strategy(std::string_view name);
 
+/// Engines of a GPU that may serve the direction (not both), the best first.
+std::vector<EngineId> kv_engines(const Machine& machine, KvDirection direction);
+
 /// Refuses empty requests, tables that fit no memory, and fragments beyond one packet (kv.request, kv.memory).
 Status check_kv_request(const KvRequest& request, const Machine& machine);
 

@@ -1,15 +1,17 @@
 #include "serve/first_token.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 
 #include "serve/serve.hpp"
 
 namespace cortado::serve {
 namespace {
 
-/// One request, with the way that the study chose. Capacity of host memory is not the question here.
-ServeRequest lone_request(const pipeline::KvReport& report) {
-  const pipeline::KvStudyRequest& asked = report.request;
+/// One request, with one of the ways of fetching, or none. Capacity of host memory is not the question here.
+ServeRequest lone_request(const pipeline::KvStudyRequest& asked, const std::string& way) {
+  const bool fetch = way != kRecompute;
   ServeRequest request{.model = asked.model,
                        .layout = {.tp = asked.blocks.tp},
                        .dtype = asked.dtype,
@@ -20,10 +22,10 @@ ServeRequest lone_request(const pipeline::KvReport& report) {
   const auto prompt = static_cast<std::uint32_t>(asked.tokens + 1);
   request.model.context = std::max<std::uint64_t>(request.model.context, std::uint64_t{prompt} + 1);
   request.arrivals =
-      Generated{.requests = 1, .input = {prompt, prompt}, .output = {1, 1}, .hit_rate = report.fetch ? 1.0 : 0.0};
+      Generated{.requests = 1, .input = {prompt, prompt}, .output = {1, 1}, .hit_rate = fetch ? 1.0 : 0.0};
   constexpr Bytes kPlenty{std::uint64_t{1} << 50};
-  if (report.fetch) request.host_tier = kPlenty;
-  request.ways = {report.fetch ? report.choice() : kRecompute};
+  if (fetch) request.host_tier = kPlenty;
+  request.ways = {way};
   return request;
 }
 
@@ -33,9 +35,20 @@ Outcome<pipeline::KvReport> study_kv_request(const pipeline::KvStudyRequest& req
                                              std::uint32_t threads) {
   auto report = pipeline::study_kv(request, machine, threads);
   if (!report) return report;
-  const auto served = ServingStudy(machine).run(lone_request(*report));
+  ServingStudy engine(machine);
   // Even for a model that leaves no room for a KV cache, the time of a fetch can be reported.
-  if (served && served->rows.front().tally.finished == 1) report->ttft_seconds = served->rows.front().ttft.mean;
+  const auto first_token = [&](const std::string& way) -> std::optional<double> {
+    const auto served = engine.run(lone_request(request, way));
+    if (!served || served->rows.front().tally.finished != 1) return std::nullopt;
+    return served->rows.front().ttft.mean;
+  };
+  report->recompute_ttft_seconds = first_token(kRecompute);
+  if (report->rows.empty()) return report;
+  report->fetch_ttft_seconds = first_token(report->rows[report->best].strategy);
+  if (!report->recompute_ttft_seconds || !report->fetch_ttft_seconds) return report;
+  // The engine's steps are read from a table: what is said of both times must agree with them.
+  report->fetch = *report->fetch_ttft_seconds < *report->recompute_ttft_seconds;
+  if (!report->fetch) report->break_even_tokens.reset();
   return report;
 }
 

@@ -1,4 +1,9 @@
+#include <optional>
+#include <string>
+#include <string_view>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text.hpp"
 #include "pipeline/kv/study.hpp"
@@ -10,6 +15,10 @@ using report::Cell;
 using report::Field;
 
 constexpr double kMicro = 1e6;
+
+Cell micro(const std::optional<double>& seconds) {
+  return seconds ? Cell(*seconds * kMicro) : Cell();
+}
 
 report::Table kv_table(const KvReport& report) {
   const std::vector<Field<KvRow>> fields{
@@ -35,7 +44,7 @@ report::Table kv_table(const KvReport& report) {
         .unit = "us",
         .digits = 1,
         .meaning = "until attention of the first layer can start; null: with the last byte"},
-       [](const KvRow& row) { return row.first_layer_seconds ? Cell(*row.first_layer_seconds * kMicro) : Cell(); }},
+       [](const KvRow& row) { return micro(row.first_layer_seconds); }},
       {{.key = "of_recompute",
         .head = "of re- compute",
         .digits = 3,
@@ -47,9 +56,14 @@ report::Table kv_table(const KvReport& report) {
 std::string answer_of(const KvReport& report) {
   if (report.rows.empty()) return "recompute: no strategy applies";
   const KvRow& best = report.rows[report.best];
+  // Where the GPUs have no room for the prompt, only the prefix can be compared.
+  const bool first_token = report.fetch_ttft_seconds && report.recompute_ttft_seconds;
+  const double fetch = first_token ? *report.fetch_ttft_seconds : best.transfer.seconds;
+  const double recompute = first_token ? *report.recompute_ttft_seconds : report.recompute_seconds;
+  const std::string_view what = first_token ? "time to first token" : "the prefix takes";
   if (!report.fetch) {
-    return fmt::format("recompute: {} would take {:.2f} times as long", best.strategy,
-                       best.transfer.seconds / report.recompute_seconds);
+    return fmt::format("recompute: {} {:.1f} us; fetching with {} {:.1f} us", what, recompute * kMicro, best.strategy,
+                       fetch * kMicro);
   }
   std::string from;
   if (report.break_even_tokens) {
@@ -57,8 +71,9 @@ std::string answer_of(const KvReport& report) {
                ? "; it pays off from the first block"
                : fmt::format("; it pays off from {} tokens", *report.break_even_tokens);
   }
-  return fmt::format("fetch with {}: {:.1f} times as fast as recomputing the prefix{}", best.strategy,
-                     report.recompute_seconds / best.transfer.seconds, from);
+  const double times = recompute / fetch;
+  return fmt::format("fetch with {}: {} {:.1f} us, recomputing {:.1f} us ({:.{}f} times as long){}", best.strategy,
+                     what, fetch * kMicro, recompute * kMicro, times, times < 10 ? 2 : 1, from);
 }
 
 }  // namespace
@@ -93,11 +108,15 @@ report::Document kv_document(const KvReport& report) {
                     {"fragment_bytes", transfer.fragment, "bytes of one copy"},
                     {"replicated", transfer.group, "GPUs that hold the same bytes"},
                     {"recompute_us", report.recompute_seconds * kMicro, "time to recompute the prefix"},
-                    {"ttft_us", report.ttft_seconds ? Cell(*report.ttft_seconds * kMicro) : Cell(),
+                    {"ttft_us", micro(report.ttft_seconds()),
                      "time to first token of one request on an idle machine with this choice: scheduling, the prefix "
                      "and the pass of the last token, as in serve-sim; null: the GPUs have no room for it"},
+                    {"ttft_fetch_us", micro(report.fetch_ttft_seconds), "the same with the fastest strategy"},
+                    {"ttft_recompute_us", micro(report.recompute_ttft_seconds),
+                     "the same if prefix and last token are computed in one pass"},
                     {"break_even_tokens", Cell(report.break_even_tokens),
-                     "shortest prefix that is faster to fetch than to recompute; null: none up to the given length"},
+                     "shortest prefix with which the first token comes earlier if it is fetched; null: none up to the "
+                     "given length"},
                     {"kappa", report.kappa, "cached tokens per new token at which fetching takes as long as computing"},
                     {"choice", report.choice(), "recommended strategy, or recompute"}};
   document.tables.push_back(kv_table(report));
@@ -105,10 +124,14 @@ report::Document kv_document(const KvReport& report) {
   for (const KvSkipped& skipped : report.skipped) {
     document.notes.push_back(fmt::format("{} left out: {}", skipped.strategy, skipped.why));
   }
+  if (!report.engine_counts.empty()) {
+    document.notes.push_back(fmt::format("tried with {} engines; one engine and the fastest number are shown",
+                                         fmt::join(report.engine_counts, ", ")));
+  }
   document.notes.push_back(fmt::format(
-      "kappa {:.1f}: beyond this many cached tokens per new token, the host link is the limit{}", report.kappa,
-      report.ttft_seconds ? fmt::format("; time to first token {:.1f} us", *report.ttft_seconds * kMicro) : ""));
-  if (!report.ttft_seconds) document.notes.emplace_back("no time to first token: the GPUs have no room for the prompt");
+      "kappa {:.1f}: beyond this many cached tokens per new token, the host link is the limit", report.kappa));
+  if (!report.ttft_seconds())
+    document.notes.emplace_back("no time to first token: the GPUs have no room for the prompt");
   document.answer = {answer_of(report)};
   return document;
 }

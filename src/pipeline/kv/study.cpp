@@ -2,25 +2,30 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <cstddef>
 #include <map>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "cortado/study.hpp"
 
 namespace cortado::pipeline {
 namespace {
 
-/// Compared by default: different numbers of engines.
-constexpr std::string_view kUsualStrategies[] = {"loop",          "batch",      "b2b",  "b2b/2",        "b2b/4",
-                                                 "b2b-prelaunch", "b2b-layers", "bcst", "shard+gather", "kernel"};
+/// Strategies that need features which machines of today lack are no news if they do not apply.
+bool needs_missing_feature(std::string_view strategy, const Features& features) {
+  return (strategy == "b2b-list" && !features.indirect) || (strategy == "b2b-device" && !features.device_initiated) ||
+         (strategy == "mcast" && !features.multicast);
+}
 
-/// The same for features that today's machines lack.
-std::vector<std::string> codesign_strategies(const Features& features) {
-  std::vector<std::string> names;
-  if (features.indirect) names.insert(names.end(), {"b2b-list", "b2b-list/4"});
-  if (features.device_initiated) names.insert(names.end(), {"b2b-device", "b2b-device/4"});
-  if (features.multicast) names.emplace_back("mcast");
-  return names;
+/// Powers of two, and all engines.
+std::vector<std::uint32_t> engine_counts(const Machine& machine) {
+  const auto all = static_cast<std::uint32_t>(plan::kv_engines(machine, plan::KvDirection::fetch).size());
+  std::vector<std::uint32_t> counts;
+  for (std::uint32_t count = 1; count < all; count *= 2) counts.push_back(count);
+  if (all > 0) counts.push_back(all);
+  return counts;
 }
 
 /// Prompts that serving engines compute: every collective by itself.
@@ -41,7 +46,7 @@ class KvStudy {
     const auto recompute = prefill_seconds(request_.tokens);
     if (!recompute) return fail(recompute.error());
     report_.recompute_seconds = *recompute;
-    const auto last = seconds_of({.kind = PhaseKind::decode, .context = request_.tokens});
+    const auto last = last_token_seconds(request_.tokens);
     if (!last) return fail(last.error());
     report_.last_token_seconds = *last;
     if (machine_.timing->serving) report_.scheduling_seconds = to_seconds(machine_.timing->serving->request);
@@ -71,6 +76,19 @@ class KvStudy {
     return seconds;
   }
 
+  Outcome<double> last_token_seconds(std::uint64_t tokens) {
+    return seconds_of({.kind = PhaseKind::decode, .context = tokens});
+  }
+
+  /// How much earlier the first token comes if the prefix is fetched: recomputing takes the last token along.
+  Outcome<double> gain_of(double fetch_seconds, std::uint64_t tokens) {
+    const auto recompute = prefill_seconds(tokens + 1);
+    if (!recompute) return recompute;
+    const auto last = last_token_seconds(tokens);
+    if (!last) return last;
+    return *recompute - fetch_seconds - *last;
+  }
+
   Outcome<void> add_row(const std::string& name) {
     const auto strategy = plan::find_kv_strategy(name);
     if (!strategy) return fail_at(Stage::plan, strategy.error());
@@ -91,28 +109,56 @@ class KvStudy {
     return {};
   }
 
-  /// Strategies that do not apply are left out, unless they were requested.
-  Outcome<void> add_rows() {
-    const bool asked = !request_.strategies.empty();
-    std::vector<std::string> names = request_.strategies;
-    if (!asked) {
-      names.assign(std::begin(kUsualStrategies), std::end(kUsualStrategies));
-      std::ranges::move(codesign_strategies(machine_.features), std::back_inserter(names));
+  /// Of a strategy that takes a number of engines, one engine and the fastest number are shown. What does not apply is
+  /// left out.
+  void add_all() {
+    report_.engine_counts = engine_counts(machine_);
+    for (const plan::KvStrategy& strategy : plan::kv_strategies()) {
+      if (needs_missing_feature(strategy.name, machine_.features)) continue;
+      const std::string name(strategy.name);
+      if (const auto added = add_row(name); !added) {
+        report_.skipped.push_back({name, added.error().errors.front().message});
+        continue;
+      }
+      if (!strategy.engines) continue;
+      const std::size_t one = report_.rows.size() - 1;
+      for (const std::uint32_t count : report_.engine_counts) {
+        if (count > 1) static_cast<void>(add_row(fmt::format("{}/{}", name, count)));
+      }
+      keep_fastest_after(one);
     }
-    for (const std::string& name : names) {
-      const auto added = add_row(name);
-      if (added) continue;
-      if (asked) return fail(added.error());
-      report_.skipped.push_back({name, added.error().errors.front().message});
+  }
+
+  void keep_fastest_after(std::size_t one) {
+    const auto first = report_.rows.begin() + static_cast<std::ptrdiff_t>(one);
+    const auto fastest =
+        std::ranges::min_element(first, report_.rows.end(), {}, [](const KvRow& row) { return row.transfer.seconds; }) -
+        report_.rows.begin();
+    const auto at = static_cast<std::size_t>(fastest);
+    if (at > one) {
+      std::swap(report_.rows[one + 1], report_.rows[at]);
+      std::swap(lines_[one + 1], lines_[at]);
+    }
+    const std::size_t kept = at > one ? one + 2 : one + 1;
+    report_.rows.erase(report_.rows.begin() + static_cast<std::ptrdiff_t>(kept), report_.rows.end());
+    lines_.resize(kept);
+  }
+
+  Outcome<void> add_rows() {
+    if (request_.strategies.empty()) add_all();
+    for (const std::string& name : request_.strategies) {
+      if (const auto added = add_row(name); !added) return fail(added.error());
     }
     if (report_.rows.empty()) return {};
     const auto best = std::ranges::min_element(report_.rows, {}, [](const KvRow& row) { return row.transfer.seconds; });
     report_.best = static_cast<std::size_t>(best - report_.rows.begin());
-    report_.fetch = best->transfer.seconds < report_.recompute_seconds;
+    const auto gain = gain_of(best->transfer.seconds, request_.tokens);
+    if (!gain) return fail(gain.error());
+    report_.fetch = *gain > 0;
     return {};
   }
 
-  /// Each prefix is four times as long as the previous one; between two of them, the difference is interpolated.
+  /// Prefixes four times as long each; between two of them the gain is taken as a line.
   Outcome<void> find_break_even() {
     if (report_.rows.empty()) return {};
     const KvLine& line = lines_[report_.best];
@@ -124,16 +170,15 @@ class KvStudy {
     double before = 0;
     std::uint64_t shorter = 0;
     for (std::uint64_t tokens = kShortest; tokens <= std::max(request_.tokens, kShortest); tokens *= kStep) {
-      const auto recompute = prefill_seconds(tokens);
-      if (!recompute) return fail(recompute.error());
-      const double gain = *recompute - line.at(blocks_of(tokens)).seconds;
-      if (gain > 0) {
-        const double share = shorter == 0 ? 1 : -before / (gain - before);
+      const auto gain = gain_of(line.at(blocks_of(tokens)).seconds, tokens);
+      if (!gain) return fail(gain.error());
+      if (*gain > 0) {
+        const double share = shorter == 0 ? 1 : -before / (*gain - before);
         report_.break_even_tokens =
             shorter + static_cast<std::uint64_t>(std::llround(share * static_cast<double>(tokens - shorter)));
         return {};
       }
-      before = gain;
+      before = *gain;
       shorter = tokens;
     }
     if (report_.fetch) report_.break_even_tokens = request_.tokens;

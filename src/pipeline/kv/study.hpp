@@ -20,8 +20,8 @@ struct KvStudyRequest {
   Model model;
   KvBlocks blocks{};
   std::uint64_t tokens = 0;               ///< of the cached prefix
-  DType dtype = DType::bf16;              ///< of GEMMs that recompute it
-  std::vector<std::string> strategies{};  ///< empty: all that apply
+  DType dtype = DType::bf16;              ///< of GEMMs, where it is recomputed
+  std::vector<std::string> strategies{};  ///< empty: all that apply, with all numbers of engines
 };
 
 struct KvRow {
@@ -47,12 +47,16 @@ struct KvReport {
   std::vector<KvRow> rows{};
   std::vector<KvSkipped> skipped{};
   std::size_t best = 0;                              ///< of the rows
-  bool fetch = false;                                ///< the best row is faster than recomputing
-  std::optional<std::uint64_t> break_even_tokens{};  ///< shortest prefix that the best row fetches faster
-  double kappa = 0;                      ///< cached tokens per new token at which fetching takes as long as computing
-  std::optional<double> ttft_seconds{};  ///< of the prefix and one token; serve/first_token.hpp fills it in
+  bool fetch = false;                                ///< the first token comes earlier with the best row
+  std::optional<std::uint64_t> break_even_tokens{};  ///< shortest prefix with which it does
+  double kappa = 0;                                  ///< cached tokens per new token at which fetching takes as long
+  std::vector<std::uint32_t> engine_counts{};        ///< that were tried, if no strategy was asked for
+  /// Of the prefix and one token; serve/first_token.hpp fills both in.
+  std::optional<double> fetch_ttft_seconds{};
+  std::optional<double> recompute_ttft_seconds{};
 
   std::string choice() const { return fetch ? rows[best].strategy : "recompute"; }
+  std::optional<double> ttft_seconds() const { return fetch ? fetch_ttft_seconds : recompute_ttft_seconds; }
 };
 
 /// Refuses what kv_request, plan::find_kv_strategy and ModelStudy refuse.

@@ -10,7 +10,8 @@
 #include "base/text.hpp"
 #include "verify/packet_space.hpp"
 
-namespace cortado::plan::kv {
+namespace cortado::plan {
+namespace kv {
 namespace {
 
 /// The number of places in a pool in which every third place belongs to somebody else.
@@ -108,20 +109,8 @@ void Workbench::promise(RankId rank, RankId owner, const Fragment& fragment) {
 }
 
 std::vector<EngineId> Workbench::engines(std::uint32_t count, KvDirection direction) const {
-  std::vector<EngineId> best;
-  const auto add = [&](EngineId id) {
-    const Engine* engine = machine_.engine(id);
-    const bool usable = engine != nullptr && engine->present && std::ranges::find(best, id) == best.end();
-    if (usable && best.size() < count) best.push_back(id);
-  };
-  if (machine_.timing && machine_.timing->host_link) {
-    const HostLinkTiming& link = *machine_.timing->host_link;
-    for (const std::uint32_t id : direction == KvDirection::store ? link.engines_from_gpu : link.engines_to_gpu)
-      add({id});
-  }
-  for (const EngineClass kind : {EngineClass::host, EngineClass::peer}) {
-    for (const EngineId id : machine_.present_engines(kind)) add(id);
-  }
+  std::vector<EngineId> best = kv_engines(machine_, direction);
+  if (best.size() > count) best.resize(count);
   return best;
 }
 
@@ -181,4 +170,24 @@ Result<Program> plan_single_queue(std::string_view name, const KvRequest& reques
   return std::move(bench).finish();
 }
 
-}  // namespace cortado::plan::kv
+}  // namespace kv
+
+std::vector<EngineId> kv_engines(const Machine& machine, KvDirection direction) {
+  std::vector<EngineId> best;
+  const auto add = [&](EngineId id) {
+    const Engine* engine = machine.engine(id);
+    const bool usable = engine != nullptr && engine->present && std::ranges::find(best, id) == best.end();
+    if (usable) best.push_back(id);
+  };
+  if (machine.timing && machine.timing->host_link) {
+    const HostLinkTiming& link = *machine.timing->host_link;
+    for (const std::uint32_t id : direction == KvDirection::store ? link.engines_from_gpu : link.engines_to_gpu)
+      add({id});
+  }
+  for (const EngineClass kind : {EngineClass::host, EngineClass::peer}) {
+    for (const EngineId id : machine.present_engines(kind)) add(id);
+  }
+  return best;
+}
+
+}  // namespace cortado::plan
