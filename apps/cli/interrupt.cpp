@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.hpp"
+#include "base/process.hpp"
 #include "console.hpp"
 
 namespace cortado::cli {
@@ -18,6 +19,7 @@ volatile std::sig_atomic_t g_terminal = 0;  // standard error is one
 /// Calls only what is allowed in a signal handler.
 [[noreturn]] void end_at_once() {
   remove_unfinished_file();
+  end_running_process();
   constexpr std::string_view kMessage = "\r\x1b[Kcortado: interrupted\n";
   constexpr std::size_t kErase = 4;  // characters that erase a line of progress
   const std::string_view message = kMessage.substr(g_terminal != 0 ? 0 : kErase);

@@ -5,6 +5,7 @@
 
 #include "cortado/machine.hpp"
 #include "cortado/program.hpp"
+#include "cortado/target.hpp"
 
 #include "base/file.hpp"
 #include "base/text.hpp"
@@ -48,8 +49,12 @@ Result<Machine> open_machine(const Arguments& arguments) {
   return machine;
 }
 
-Result<Exit> write_program(const Arguments& arguments, const Program& program, const std::string& description,
-                           Console& console) {
+Result<Exit> write_program(const Arguments& arguments, const Program& program, const Machine& machine,
+                           const std::string& description, Console& console) {
+  if (arguments.given("--planner")) {  // tests prove what Cortado's own planners write
+    console.stage("proving");
+    if (const auto proved = prove(program, machine); !proved) return console.failure(proved.error());
+  }
   const std::string summary = description + ": " + describe_counts(count(program));
   const std::string output = arguments.text("--output");
   if (output == "-") {
@@ -102,7 +107,7 @@ Result<Exit> plan_alone(const Arguments& arguments, Console& console) {
   }
   CORTADO_ASSIGN_OR_RETURN(request, settled(request, arguments, machine, console));
   CORTADO_ASSIGN_OR_RETURN(const Program program, plan_collective(request, machine));
-  return write_program(arguments, program, describe(request, program), console);
+  return write_program(arguments, program, machine, describe(request, program), console);
 }
 
 Result<Exit> plan_together(const Arguments& arguments, Console& console) {
@@ -120,7 +125,7 @@ Result<Exit> plan_together(const Arguments& arguments, Console& console) {
   if (!planned) return console.failure(planned.error());
   const std::string memory =
       planned->footprint.value == 0 ? "" : fmt::format(", {} of memory", format_bytes(planned->footprint));
-  return write_program(arguments, planned->program,
+  return write_program(arguments, planned->program, machine,
                        fmt::format("{} ({}: {}) on {} ranks of {}{}", planned->program.name, planned->name,
                                    planned->how, planned->program.ranks, machine.name, memory),
                        console);

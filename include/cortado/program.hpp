@@ -41,8 +41,8 @@
 //    else about functions. Sums may be computed in any order and GEMMs in any panels of k.
 //
 // 6. Memory. Buffers with different ids never overlap; each starts at an address aligned to the machine's allocation
-//    alignment (at least 256 bytes). Any engine may address any buffer, within the limits of the machine. Only copies
-//    may read and write buffers in host memory.
+//    alignment (at least 256 bytes). Any engine may address any buffer, within the limits of the machine. Only Copy
+//    and Broadcast may read and write buffers in host memory.
 //    Two accesses to overlapping bytes, at least one of them a write, must be ordered by rules 1 to 4 or 7. Otherwise
 //    the program has a race and its behaviour is undefined.
 //
@@ -330,8 +330,8 @@ struct Trigger {
   friend bool operator==(const Trigger&, const Trigger&) = default;
 };
 
-/// Records the time under a label. The labels "begin" and "end" in a host queue bracket the reported time of
-/// the program; without them it is the time of the whole iteration.
+/// Records the time under a label. The labels "begin" and "end" in a host queue, in this order, bracket the
+/// reported time of the program; without them it is the time of the whole iteration.
 struct Timestamp {
   std::string label;
   friend bool operator==(const Timestamp&, const Timestamp&) = default;
@@ -355,8 +355,8 @@ struct Buffer {
   RankId rank;
   Bytes size;
   BufferRole role = BufferRole::scratch;
-  /// In pinned memory of this NUMA node of the host, where copies of all GPUs reach it; `rank` is then the rank whose
-  /// caller uses it. None: in the memory of the rank's GPU.
+  /// In pinned memory of this NUMA node of the host, where copies and broadcasts of all GPUs reach it; `rank` is then
+  /// the rank whose caller uses it. None: in the memory of the rank's GPU.
   std::optional<std::uint32_t> host{};
   friend bool operator==(const Buffer&, const Buffer&) = default;
 };
@@ -424,7 +424,8 @@ struct Queue {
   std::int32_t priority = 0;                     ///< compute: higher runs first
   std::optional<std::uint32_t> compute_units{};  ///< compute: upper limit; none = all
   std::vector<Command> commands{};
-  std::string kernel{};     ///< compute: the kernel of the rank that the queue is a part of; empty = a separate stream
+  std::string kernel{};     ///< compute: the kernel of the rank that the queue is a part of; empty = a separate stream.
+                            ///< A Gemm is a kernel of its own and stands in separate streams only
   std::uint32_t calls = 0;  ///< compute: additional library calls of the host (a send, a receive); they only cost
                             ///< host time
   QueueRole role = QueueRole::collective;

@@ -5,6 +5,7 @@
 #if CORTADO_HOSTED
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -12,6 +13,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +25,9 @@ namespace cortado {
 namespace {
 
 constexpr std::size_t kErrorBytes = 4096;  // the end of its standard error
+
+/// Process group of the first of the programs that run at the moment, or 0.
+std::atomic<pid_t> g_running{0};
 
 /// A file descriptor that closes itself.
 class PipeEnd {
@@ -62,18 +67,15 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
   ~Process() {
-    if (id_ > 0) {
-      ::kill(id_, SIGKILL);
-      ::waitpid(id_, nullptr, 0);
-    }
+    if (id_ <= 0) return;
+    ::kill(-id_, SIGKILL);  // with the programs that it has started
+    reap();
   }
 
   Result<std::string> run() {
     CORTADO_RETURN_IF_ERROR(start());
     CORTADO_RETURN_IF_ERROR(talk());
-    int status = 0;
-    ::waitpid(id_, &status, 0);
-    id_ = -1;
+    const int status = reap();
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::move(output_);
     const std::string how = WIFEXITED(status) ? fmt::format("exited with code {}", WEXITSTATUS(status))
                                               : fmt::format("was killed by signal {}", WTERMSIG(status));
@@ -106,16 +108,37 @@ class Process {
     ::posix_spawn_file_actions_adddup2(&actions, child_err.get(), STDERR_FILENO);
     std::string name = path_;
     std::array<char*, 2> arguments{name.data(), nullptr};
-    const int error = ::posix_spawn(&id_, path_.c_str(), &actions, nullptr, arguments.data(), environ);
+    // A process group of its own, so that it can be ended together with the programs that it starts.
+    posix_spawnattr_t attributes;
+    ::posix_spawnattr_init(&attributes);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    ::posix_spawnattr_setpgroup(&attributes, 0);
+    const int error = ::posix_spawn(&id_, path_.c_str(), &actions, &attributes, arguments.data(), environ);
+    ::posix_spawnattr_destroy(&attributes);
     ::posix_spawn_file_actions_destroy(&actions);
     if (error != 0) {
       id_ = -1;
       return no_start(path_, "posix_spawn", error);
     }
+    pid_t none = 0;
+    g_running.compare_exchange_strong(none, id_);
+    end_.set(static_cast<int>(::syscall(SYS_pidfd_open, id_, 0)));
     return {};
   }
 
-  /// Writes the input and reads both outputs until they end.
+  /// The status of the ended program.
+  int reap() {
+    pid_t mine = id_;
+    g_running.compare_exchange_strong(mine, 0);
+    int status = 0;
+    while (::waitpid(id_, &status, 0) < 0 && errno == EINTR) {
+    }
+    id_ = -1;
+    return status;
+  }
+
+  /// Writes the input and reads both outputs until they end, or until the program has ended: programs that it leaves
+  /// behind may keep them open. (Kernels before 5.3 cannot report that end; there the outputs decide alone.)
   Status talk() {
     const auto end = std::chrono::steady_clock::now() + limits_.time;
     while (out_.get() >= 0 || err_.get() >= 0) {
@@ -124,10 +147,13 @@ class Process {
         return fail("process.time", fmt::format("{} did not finish within {} s", path_, limits_.time.count() / 1000),
                     "make it faster, or use a smaller request");
       }
-      std::array<pollfd, 3> files{{{in_.get(), POLLOUT, 0}, {out_.get(), POLLIN, 0}, {err_.get(), POLLIN, 0}}};
+      std::array<pollfd, 4> files{
+          {{in_.get(), POLLOUT, 0}, {out_.get(), POLLIN, 0}, {err_.get(), POLLIN, 0}, {end_.get(), POLLIN, 0}}};
       if (::poll(files.data(), files.size(), static_cast<int>(left.count())) < 0 && errno != EINTR) {
         return fail("process.start", fmt::format("poll: {}", std::strerror(errno)), "");
       }
+      // What it had printed before it ended is in the pipes: read until they are empty.
+      if (files[3].revents != 0 && files[1].revents == 0 && files[2].revents == 0) break;
       if (files[0].revents != 0) send_more();
       if (files[1].revents != 0) read_more(out_, output_);
       if (files[2].revents != 0) read_more(err_, errors_);
@@ -165,6 +191,7 @@ class Process {
   PipeEnd in_;
   PipeEnd out_;
   PipeEnd err_;
+  PipeEnd end_;  // readable once the program has ended
   std::string output_;
   std::string errors_;
 };
@@ -173,6 +200,10 @@ class Process {
 
 Result<std::string> run_process(const std::string& path, std::string_view input, const ProcessLimits& limits) {
   return Process(path, input, limits).run();
+}
+
+void end_running_process() noexcept {
+  if (const pid_t group = g_running.load(); group > 0) ::kill(-group, SIGKILL);
 }
 
 }  // namespace cortado
@@ -185,6 +216,8 @@ Result<std::string> run_process(const std::string& path, std::string_view, const
   return fail("process.start", path + " cannot be started: there are no processes here",
               "use the command line on a computer");
 }
+
+void end_running_process() noexcept {}
 
 }  // namespace cortado
 

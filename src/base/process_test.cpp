@@ -1,5 +1,6 @@
 #include "base/process.hpp"
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <unistd.h>
@@ -45,6 +46,22 @@ TEST_F(Process, FailuresSayWhatItSaid) {
 TEST_F(Process, IsEndedBeyondItsLimits) {
   EXPECT_EQ(code("sleep 60", {.time = std::chrono::milliseconds(50)}), "process.time");
   EXPECT_EQ(code("yes", {.output = Bytes{1000}}), "process.output");
+}
+
+TEST_F(Process, IsEndedWithWhatItStarted) {
+  // The child is a process of its own; it holds a lock as long as it lives.
+  const std::string lock = path_ + ".lock";
+  EXPECT_EQ(code("flock " + lock + " sleep 60 & wait", {.time = std::chrono::milliseconds(500)}), "process.time");
+  EXPECT_EQ(run("flock -w 20 " + lock + " echo free").value(), "free\n");
+  std::filesystem::remove(lock);
+}
+
+TEST_F(Process, ThatLeavesAnotherBehindIsNotWaitedFor) {
+  const ProcessLimits limits{.time = std::chrono::seconds(10)};  // the one left behind keeps both outputs open longer
+  const auto result = run("sleep 20 & head -c 50000 /dev/zero; echo warning >&2", {}, limits);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->size(), 50'000U);
+  EXPECT_EQ(code("sleep 20 & echo broken >&2; exit 1", limits), "process.exit");
 }
 
 }  // namespace process_test

@@ -171,6 +171,26 @@ std::string format_bytes(Bytes bytes) {
   return fmt::format("{}B", bytes.value);
 }
 
+namespace {
+
+/// Bytes of the UTF-8 character at the start of the text; 0 if there is none.
+std::size_t utf8_bytes(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  const std::size_t bytes = first < 0x80   ? 1
+                            : first < 0xc2 ? 0
+                            : first < 0xe0 ? 2
+                            : first < 0xf0 ? 3
+                            : first < 0xf5 ? 4
+                                           : 0;
+  if (bytes > text.size()) return 0;
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
+  }
+  return bytes;
+}
+
+}  // namespace
+
 std::string escape_control(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -182,8 +202,13 @@ std::string escape_control(std::string_view text) {
       ++i;
     } else if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f) {
       out += fmt::format("\\u{:04x}", byte);
-    } else {
+    } else if (byte < 0x80) {
       out += text[i];
+    } else if (const std::size_t bytes = utf8_bytes(text.substr(i)); bytes > 0) {
+      out += text.substr(i, bytes);
+      i += bytes - 1;
+    } else {
+      out += fmt::format("\\u{:04x}", byte);
     }
   }
   return out;

@@ -52,8 +52,8 @@ std::string did_you_mean(std::string_view wrong, const std::vector<std::string>&
 std::string suggestion(std::string_view wrong, const std::vector<std::string>& known,
                        std::string_view heading = "known: ");
 
-/// Replaces every control character except line feed and tab by its JSON escape: ESC -> "\u001b". Valid JSON stays
-/// valid, and the text is safe for terminals and XML.
+/// Replaces every control character except line feed and tab, and every byte that is not UTF-8, by its JSON escape:
+/// ESC -> "\u001b". Valid JSON stays valid, and the text is safe for terminals and XML.
 std::string escape_control(std::string_view text);
 
 /// "1 GPU", "8 GPUs"

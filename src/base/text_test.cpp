@@ -14,7 +14,11 @@ TEST(Text, ControlCharactersAreEscaped) {
   EXPECT_EQ(escape_control("\xc2\x9b"
                            "31m\xc2\x80"),
             "\\u009b31m\\u0080");  // CSI in one character
-  EXPECT_EQ(escape_control("cut \xc2"), "cut \xc2");
+  EXPECT_EQ(escape_control("cut \xc2"), "cut \\u00c2");
+  EXPECT_EQ(escape_control("\x7f"
+                           "ELF\xff\x80\xe2\x82"),
+            "\\u007fELF\\u00ff\\u0080\\u00e2\\u0082");
+  EXPECT_EQ(escape_control("\xf0\x9f\x98\x80"), "\xf0\x9f\x98\x80");
 }
 
 TEST(ParseBytes, ReadsBinaryAndDecimalUnits) {

@@ -8,7 +8,8 @@
 //           + (flops flop_pJ + bytes in and out of L2 l2_byte_pJ) (V / V0)^2 / t
 //   iod   = idle + leakage + clock trees + bytes cache_byte_pJ / t           hbm the same with bytes of the memory
 //
-// as the power meter of the simulator counts them. iod and hbm run at their nominal clocks; at lower clocks they scale
+// as the power meter of the simulator counts them while the GEMM runs. GEMMs are repeated without a pause here, and the
+// dies stay awake while the next one starts; for the meter, they sleep until it holds units. iod and hbm run at their nominal clocks; at lower clocks they scale
 // with their own V / V0 as xcd does. Management lowers them only if the lowest clock of the compute dies is not enough
 // (sim/power/policies.cpp). Management looks at averages: burst_ms of a load may draw more. With
 // ClockMode::bursts the load is a benchmark that repeats the GEMM for D = 54 calls, whose average clock is

@@ -322,7 +322,11 @@ report::Document gemm_bench_document(const GemmBenchReport& report) {
         [](const Row& r) { return tile_text(r.tiling); }},
        {{.key = "clock_GHz", .head = "clock", .unit = "GHz", .digits = 2, .meaning = "clock of the compute units"},
         [](const Row& r) { return r.clock_ghz; }},
-       {{.key = "watts", .head = "W", .digits = 0, .meaning = "power of the GPU, if the machine describes power"},
+       {{.key = "watts",
+         .head = "W",
+         .digits = 0,
+         .meaning =
+             "power of the GPU while such GEMMs follow each other without a pause, if the machine describes power"},
         [](const Row& r) { return r.watts; }}},
       report.rows));
   document.tables.back().charts = {{.title = "Rate by shape",
@@ -330,6 +334,12 @@ report::Document gemm_bench_document(const GemmBenchReport& report) {
                                     .labels = {"m", "n", "k", "dtype"},
                                     .about = "Rows, columns and depth of each GEMM, and its element type."}};
   document.measured = !report.predicted;
+  if (std::ranges::any_of(report.rows, [](const Row& r) { return r.watts && r.bound == "start"; })) {
+    document.notes.emplace_back(
+        "W is that of GEMMs without a pause: the dies stay awake from kernel to kernel; for `cortado power`, they "
+        "sleep "
+        "until the next one holds compute units");
+  }
   return document;
 }
 

@@ -138,6 +138,19 @@ Status check(const Generated& generated) {
   if (longest > std::numeric_limits<std::int32_t>::max()) {
     return bad_arrivals(fmt::format("a conversation of {:.3g} tokens", longest), "use shorter or fewer turns");
   }
+  // Nanoseconds are counted in 64 bits; requests of a Poisson process may need many times their mean.
+  constexpr double kLongestSpan = 1e8;  // seconds
+  const auto requests = static_cast<double>(generated.requests);
+  if (const double span = generated.rate ? requests / *generated.rate : 0; span > kLongestSpan) {
+    return bad_arrivals(fmt::format("{} requests take {:.3g} seconds to arrive, more than {:.0g}", generated.requests,
+                                    span, kLongestSpan),
+                        "use a higher --rate or fewer --requests");
+  }
+  if (const double span = generated.turns > 1 ? requests * generated.think_seconds : 0; span > kLongestSpan) {
+    return bad_arrivals(fmt::format("{} turns wait {:.3g} seconds for their users, more than {:.0g}",
+                                    generated.requests, span, kLongestSpan),
+                        "use a shorter --think or fewer --requests");
+  }
   return {};
 }
 

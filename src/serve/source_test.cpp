@@ -116,6 +116,13 @@ TEST(Generated, RefusesWhatMakesNoSense) {
   EXPECT_TRUE(refused([](Generated& g) { g.hit_rate = 1.5; }));
   EXPECT_TRUE(refused([](Generated& g) { g.turns = 0; }));
   EXPECT_TRUE(refused([](Generated& g) { g.turns = 1U << 31; }));
+  // At 10^-12 requests per second, ten take longer than 64 bits of nanoseconds.
+  EXPECT_TRUE(refused([](Generated& g) { g.rate = 1e-12; }));
+  EXPECT_TRUE(refused([](Generated& g) {
+    g.requests = 1'000'000;
+    g.turns = 2;
+    g.think_seconds = 1e5;
+  }));
 }
 
 class Trace : public testing::Test {

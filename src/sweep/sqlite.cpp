@@ -1,6 +1,8 @@
 #include "sweep/sqlite.hpp"
 
+#include <filesystem>
 #include <sqlite3.h>
+#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -147,6 +149,11 @@ Result<Database> Database::open(const std::string& path, Access access) {
   // Nobody asks how much memory SQLite has; counting it takes a lock for every allocation, a tenth of the time of a
   // sweep. Too late if somebody else has used SQLite before, and then it counts on.
   [[maybe_unused]] static const int not_counted = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+  if (std::error_code error; std::filesystem::is_directory(path, error)) {  // SQLite would call it a disk error
+    return fail(Diagnostic{"sweep.database", "this is a folder",
+                           "use the database of a sweep, or the name of a new file", in_file(path),
+                           About::environment});
+  }
   int flags = SQLITE_OPEN_NOMUTEX;
   flags |= access == Access::read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
   if (access == Access::create) flags |= SQLITE_OPEN_CREATE;

@@ -146,6 +146,9 @@ void check_kernel(FitCheck& fit, const Kernel& kernel) {
   }
   const Region& source = kernel.sources.front();
   if (kernel.op == KernelOp::reduce) {
+    if (!kernel.rows.empty()) {
+      fit.error("a sum with row numbers", "only kernels that gather or scatter rows have them: drop rows");
+    }
     fit.whole_elements(kernel.dst, kernel.dtype);
     for (const Region& term : kernel.sources) {
       fit.same_shape(term, kernel.dst);

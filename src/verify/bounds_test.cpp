@@ -233,6 +233,7 @@ TEST(VerifyBounds, KernelShapes) {
   const Region dst{{2}, {0}, {16}, 4, {16}};
   expect_error(with_command(Kernel{KernelOp::reduce, {}, dst, DType::f32, {}}, true), "reduce with 0 sources");
   expect_error(with_command(Kernel{KernelOp::reduce, {source}, dst, DType::f32, {}}, true), "different shapes");
+  expect_error(with_command(Kernel{KernelOp::reduce, {dst}, dst, DType::u8, {0, 1, 2, 3}}, true), "row numbers");
   expect_error(with_command(Kernel{KernelOp::gather_rows, {source}, dst, DType::u8, {0, 1, 2}}, true),
                "3 row numbers for the 4 rows");
   expect_error(with_command(Kernel{KernelOp::gather_rows, {source}, dst, DType::u8, {0, 1, 2, 8}}, true), "row 8 of");

@@ -119,13 +119,13 @@ class ReachCheck {
     for_each_wait(command, [&](SignalId id, std::uint64_t) { touch_signal(id); });
   }
 
-  /// Only copies may read and write host memory, and only in NUMA nodes that exist.
+  /// Only Copy and Broadcast may read and write host memory, and only in NUMA nodes that exist.
   void host_memory(const Command& command, const Spot& place) {
     for_each_access(command, [&](const Region& region, AccessKind) {
       const Buffer& buffer = program_.buffer(region.buffer);
       if (!buffer.host) return;
       if (!moves_bytes(command) || std::holds_alternative<Swap>(command)) {
-        findings_.add(place, fmt::format("{} is in host memory, which only copies can reach", buffer.name),
+        findings_.add(place, fmt::format("{} is in host memory, which only copies and broadcasts can reach", buffer.name),
                       "copy it to the memory of a GPU first");
       }
       const auto* link = machine_.timing && machine_.timing->host_link ? &*machine_.timing->host_link : nullptr;

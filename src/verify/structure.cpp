@@ -1,9 +1,11 @@
 // verify.structure: queues are complete and submitted exactly once per iteration, all parts of a kernel together;
 // signals are raised in one consistent way, and every rank of the contract has a caller.
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -22,6 +24,22 @@ constexpr std::uint32_t kMostCalls = 1'000'000;
 
 /// With this advance, counters still fit in 64 bits after a million iterations.
 constexpr std::uint64_t kMaxAdvance = 1ULL << 40;
+
+void check_part(const Spot& place, const Queue& queue, Findings& findings) {
+  const auto is_gemm = [](const Command& command) { return std::holds_alternative<Gemm>(command); };
+  if (std::ranges::none_of(queue.commands, is_gemm)) return;
+  findings.add(place, fmt::format("a GEMM as a part of kernel {}", queue.kernel),
+               "a GEMM is a kernel of its own: put it on a queue without a kernel");
+}
+
+/// The reported time would be negative.
+void check_stamps(const Spot& place, const Queue& queue, Findings& findings) {
+  const auto begin = std::ranges::find(queue.commands, Command{Timestamp{"begin"}});
+  const auto end = std::ranges::find(queue.commands, Command{Timestamp{"end"}});
+  if (begin == queue.commands.end() || begin <= end) return;
+  findings.add(place, "the timestamp \"end\" comes before \"begin\"",
+               "they bracket the reported time: exchange them, or use other labels");
+}
 
 void check_queues(const Program& program, Findings& findings) {
   std::unordered_map<std::string_view, std::uint32_t> names;
@@ -46,6 +64,16 @@ void check_queues(const Program& program, Findings& findings) {
       findings.add(place, fmt::format("a {} queue as a part of kernel {}", to_string(queue.kind), queue.kernel),
                    "only compute queues are parts of a kernel");
     }
+    if (queue.kind != QueueKind::compute && queue.compute_units) {
+      findings.add(place, fmt::format("a {} queue with {} compute units", to_string(queue.kind), *queue.compute_units),
+                   "only compute queues use compute units");
+    }
+    if (queue.kind != QueueKind::compute && queue.priority != 0) {
+      findings.add(place, fmt::format("a {} queue with priority {}", to_string(queue.kind), queue.priority),
+                   "only compute queues have a priority");
+    }
+    if (!queue.kernel.empty()) check_part(place, queue, findings);
+    if (queue.kind == QueueKind::host) check_stamps(place, queue, findings);
     if (queue.calls > kMostCalls) {
       findings.add(place, fmt::format("{} library calls behind one queue", queue.calls),
                    fmt::format("at most {} are plausible", kMostCalls));

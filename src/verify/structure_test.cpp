@@ -8,7 +8,9 @@ namespace cortado::verifier {
 namespace structure_test {
 
 using testing::commands_of;
+using ::testing::Contains;
 using testing::errors_of;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using testing::point_to_point;
 
@@ -52,6 +54,33 @@ TEST(VerifyStructure, IncompleteQueues) {
   program = point_to_point();
   program.queues[1].rank.reset();
   expect_error(program, "a dma queue without a rank");
+}
+
+TEST(VerifyStructure, OnlyComputeQueuesHaveUnitsAndPriorities) {
+  Program program = point_to_point();
+  program.queues[1].compute_units = 4;
+  expect_error(program, "a dma queue with 4 compute units");
+  program = point_to_point();
+  program.queues[0].priority = -1;
+  expect_error(program, "a host queue with priority -1");
+}
+
+TEST(VerifyStructure, GemmsAreKernelsOfTheirOwn) {
+  Program program = point_to_point();
+  program.queues.push_back({"cores", QueueKind::compute, RankId{0}, {}, 0, {}, {Gemm{}}, "cores"});
+  EXPECT_THAT(errors_of(program), Contains(Field(&Diagnostic::message, HasSubstr("a GEMM as a part of kernel cores"))));
+}
+
+TEST(VerifyStructure, TheEndIsStampedAfterTheBegin) {
+  Program program = point_to_point();
+  auto& commands = commands_of(program, "host");
+  commands.insert(commands.begin(), Timestamp{"end"});
+  EXPECT_TRUE(errors_of(program).empty()) << "without a begin it brackets nothing";
+  commands.push_back(Timestamp{"begin"});
+  expect_error(program, "\"end\" comes before \"begin\"");
+  commands.front() = Timestamp{"begin"};
+  commands.back() = Timestamp{"end"};
+  EXPECT_TRUE(errors_of(program).empty());
 }
 
 TEST(VerifyStructure, OnlyComputeQueuesArePartsOfAKernel) {

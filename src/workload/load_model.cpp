@@ -95,6 +95,32 @@ bool is_too_large(const Model& model) {
          width * width > kMostParameters;
 }
 
+/// The key of the largest number among those that the count of parameters depends on.
+std::string_view largest_field(const Config& config, const Model& model) {
+  const Experts experts = model.experts.value_or(Experts{});
+  const LatentAttention latent = model.attention.latent.value_or(LatentAttention{});
+  const std::pair<std::string_view, std::uint64_t> fields[] = {{"hidden_size", model.hidden},
+                                                               {"vocab_size", model.vocabulary},
+                                                               {"intermediate_size", model.intermediate},
+                                                               {"num_attention_heads", model.attention.heads},
+                                                               {"head_dim", model.attention.head_dim},
+                                                               {"moe_intermediate_size", experts.intermediate},
+                                                               {"num_experts", experts.count},
+                                                               {"num_local_experts", experts.count},
+                                                               {"n_routed_experts", experts.count},
+                                                               {"n_shared_experts", experts.shared},
+                                                               {"q_lora_rank", latent.query_rank},
+                                                               {"kv_lora_rank", latent.kv_rank},
+                                                               {"qk_nope_head_dim", latent.nope_dim},
+                                                               {"qk_rope_head_dim", latent.rope_dim},
+                                                               {"v_head_dim", latent.value_dim}};
+  std::pair<std::string_view, std::uint64_t> largest = fields[0];
+  for (const auto& field : fields) {
+    if (field.second > largest.second && config.has(field.first)) largest = field;
+  }
+  return largest.first;
+}
+
 bool is_path(const std::string& name) {
   return name.find('/') != std::string::npos || name.ends_with(".json");
 }
@@ -142,7 +168,10 @@ Result<Model> parse_model(const std::string& text, const std::string& file) {
   Config& of_weights = says_type ? config : whole;
   model.weights = read_weights(of_weights);
   if (of_weights.mistake()) return fail(*of_weights.mistake());
-  if (is_too_large(model)) config.refuse("hidden_size", "the model would have more than 10^15 parameters");
+  if (is_too_large(model)) {
+    const std::string_view key = largest_field(config, model);
+    config.refuse(key, fmt::format("with this {}, the model would have more than 10^15 parameters", key));
+  }
   if (config.mistake()) return fail(*config.mistake());
   return model;
 }

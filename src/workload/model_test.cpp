@@ -157,6 +157,15 @@ TEST(Model, NestingAndSizesAreLimited) {
   const auto large = parse_model(replaced(kSmall, "\"hidden_size\": 64", "\"hidden_size\": " + many), "x.json");
   ASSERT_FALSE(large);
   EXPECT_THAT(to_string(large.error()), HasSubstr("parameters"));
+  for (const std::string field : {"num_attention_heads", "head_dim", "intermediate_size", "vocab_size"}) {
+    const std::string entry = "\"" + field + "\": ";
+    std::string text = replaced(kSmall, "{", "{\"head_dim\": 16, ");
+    const std::size_t begin = text.find(entry) + entry.size();
+    text.replace(begin, text.find_first_of(",}", begin) - begin, "2147483648");
+    const auto refused = parse_model(text, "x.json");
+    ASSERT_FALSE(refused) << field;
+    EXPECT_EQ(refused.error().place.key, field) << to_string(refused.error());
+  }
   const auto narrow = parse_model(replaced(kSmall, "\"hidden_size\": 64", "\"hidden_size\": 3"), "x.json");
   ASSERT_FALSE(narrow);
   EXPECT_THAT(to_string(narrow.error()), HasSubstr("head_dim"));

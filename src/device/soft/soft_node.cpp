@@ -27,7 +27,9 @@ namespace {
 
 constexpr std::uint32_t kMostGpus = 4096;
 constexpr std::uint32_t kMostWorkers = 256;
+// Of all GPUs together, so that one may have more than others.
 constexpr std::uint32_t kComputeQueuesPerGpu = 256;  // two for each of 64 peers, and more
+constexpr std::uint32_t kLeastComputeQueues = 8192;  // of a node with few GPUs
 constexpr std::uint64_t kSmallestRing = 64;
 constexpr std::uint64_t kLargestRing = 1ULL << 31;
 constexpr std::uint32_t kEventIds = 1U << 28;  // what a TRAP packet can name
@@ -54,9 +56,13 @@ Topology make_topology(const Machine& machine, std::uint32_t gpus, const std::st
   return topology;
 }
 
+std::uint32_t most_compute_queues(std::size_t gpus) {
+  return std::max(static_cast<std::uint32_t>(gpus) * kComputeQueuesPerGpu, kLeastComputeQueues);
+}
+
 std::uint32_t most_queues(const Machine& machine, std::uint32_t gpus) {
   const auto engines = static_cast<std::uint32_t>(machine.engines.size());
-  return gpus * (engines * machine.dma.queues_per_engine + kComputeQueuesPerGpu);
+  return gpus * engines * machine.dma.queues_per_engine + most_compute_queues(gpus);
 }
 
 class SoftNode final : public Driver, private EngineHost {
@@ -162,15 +168,13 @@ class SoftNode final : public Driver, private EngineHost {
   Result<ComputeQueue*> create_compute_queue(RankId gpu, std::int32_t) override {
     if (gpu.value >= topology_.gpus.size()) return no_gpu(gpu);
     const std::lock_guard lock(mutex_);
-    std::uint32_t& in_use = compute_queues_in_use_[gpu.value];
-    if (in_use >= kComputeQueuesPerGpu) {
-      return fail("device.queue",
-                  fmt::format("GPU {} has no free compute queue: all {} are in use", gpu.value, in_use));
+    if (compute_queues_.size() >= most_compute_queues(topology_.gpus.size())) {
+      return fail("device.queue", fmt::format("GPU {} gets no compute queue: all {} of the node are in use", gpu.value,
+                                              compute_queues_.size()));
     }
     auto runner = std::make_unique<ComputeRunner>(memory_, trackers_, rules_.features, faults_, gpu, next_id_++);
     const auto slot = dispatcher_->attach(*runner);
     CORTADO_CHECK(slot.has_value(), "there are slots for as many compute queues as the GPUs have");
-    ++in_use;
     ComputeQueueHandle& handle = runner->handle();
     handle.slot = *slot;
     compute_queues_.emplace(&handle, std::move(runner));
@@ -182,7 +186,6 @@ class SoftNode final : public Driver, private EngineHost {
     const auto found = compute_queues_.find(queue);
     if (found == compute_queues_.end()) return;
     dispatcher_->detach(found->second->handle().slot);
-    --compute_queues_in_use_[queue->gpu.value];
     compute_queues_.erase(found);
   }
 
@@ -291,7 +294,6 @@ class SoftNode final : public Driver, private EngineHost {
   std::mutex mutex_;  // guards the tables below; steps of queues never take it
   std::uint32_t next_id_ = 0;
   std::map<std::pair<std::uint32_t, std::uint32_t>, EngineState> engines_;  // by GPU and engine
-  std::map<std::uint32_t, std::uint32_t> compute_queues_in_use_;            // by GPU
   std::unordered_map<const SdmaQueue*, std::unique_ptr<EngineQueue>> sdma_queues_;
   std::unordered_map<const ComputeQueue*, std::unique_ptr<ComputeRunner>> compute_queues_;
   std::unique_ptr<Dispatcher> dispatcher_;

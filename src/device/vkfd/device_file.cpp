@@ -14,8 +14,7 @@ namespace cortado::device::vkfd {
 namespace {
 
 constexpr std::uint64_t kFilePage = 4096;
-constexpr off_t kFileBytes = off_t{1} << 46;  // sparse: more than any program allocates in its lifetime
-constexpr int kHighDescriptor = 700;          // out of the way of programs that count their own
+constexpr int kHighDescriptor = 700;  // out of the way of programs that count their own
 
 }  // namespace
 
@@ -29,7 +28,7 @@ Result<DeviceFile> DeviceFile::create(const char* name) {
     ::close(low);
   }
   struct stat status {};
-  if (file.descriptor_ < 0 || ::ftruncate(file.descriptor_, kFileBytes) != 0 ||
+  if (file.descriptor_ < 0 || ::ftruncate(file.descriptor_, static_cast<off_t>(kBytes)) != 0 ||
       ::fstat(file.descriptor_, &status) != 0) {
     return fail(Diagnostic{"vkfd.memory",
                            fmt::format("a file in memory for {}: {}", name, std::strerror(errno)),

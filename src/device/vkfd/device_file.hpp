@@ -11,6 +11,9 @@ namespace cortado::device::vkfd {
 
 class DeviceFile {
  public:
+  /// Sparse: more than any program allocates in its lifetime.
+  static constexpr std::uint64_t kBytes = std::uint64_t{1} << 46;
+
   static Result<DeviceFile> create(const char* name);
   DeviceFile(DeviceFile&& other) noexcept;
   DeviceFile& operator=(DeviceFile&& other) noexcept;

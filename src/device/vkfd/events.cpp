@@ -2,6 +2,9 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstring>
+
+#include "device/vkfd/program_memory.hpp"
 
 namespace cortado::device::vkfd {
 
@@ -78,25 +81,25 @@ void Events::raise(const kfd::MemoryException& exception) {
   changed_.notify_all();
 }
 
-int Events::look(kfd::EventData* data, std::uint32_t count, bool all) {
+int Events::look(std::vector<kfd::EventData>& data, bool all) {
   const auto ready = [](const State& state, const kfd::EventData& wanted) {
     const bool by_age = state.type == kfd::EventType::signal && wanted.last_age != 0;
     return state.signaled || (by_age && wanted.last_age != state.age);
   };
   std::uint32_t found_ready = 0;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const auto found = states_.find(data[i].event_id);
+  for (const kfd::EventData& wanted : data) {
+    const auto found = states_.find(wanted.event_id);
     if (found == states_.end()) return EINVAL;
-    if (ready(found->second, data[i])) ++found_ready;
+    if (ready(found->second, wanted)) ++found_ready;
   }
-  if (found_ready == 0 || (all && found_ready < count)) return ETIME;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    State& state = states_.at(data[i].event_id);
-    if (!ready(state, data[i])) continue;
+  if (found_ready == 0 || (all && found_ready < data.size())) return ETIME;
+  for (kfd::EventData& wanted : data) {
+    State& state = states_.at(wanted.event_id);
+    if (!ready(state, wanted)) continue;
     if (state.type == kfd::EventType::memory) {
-      data[i].memory = state.exception;
-    } else if (state.type == kfd::EventType::signal && data[i].last_age != 0) {
-      data[i].last_age = state.age;
+      wanted.memory = state.exception;
+    } else if (state.type == kfd::EventType::signal && wanted.last_age != 0) {
+      wanted.last_age = state.age;
     }
     if (state.auto_reset) state.signaled = false;
   }
@@ -104,14 +107,21 @@ int Events::look(kfd::EventData* data, std::uint32_t count, bool all) {
 }
 
 int Events::wait(kfd::WaitEvents& request) {
-  auto* const data = reinterpret_cast<kfd::EventData*>(request.events);
+  constexpr std::uint32_t kMostEvents = 1 << 16;  // of one call; far more than a process can have
+  if (request.count > kMostEvents) return ENOMEM;
+  auto* const theirs = reinterpret_cast<kfd::EventData*>(request.events);
+  const std::size_t bytes = request.count * sizeof(kfd::EventData);
+  std::vector<kfd::EventData> data(request.count);
+  if (!copy_in(data.data(), theirs, bytes)) return EFAULT;
+  const std::vector<kfd::EventData> before = data;
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(request.timeout_ms);
   std::unique_lock lock(mutex_);
   for (;;) {
-    const int result = look(data, request.count, request.all != 0);
+    const int result = look(data, request.all != 0);
     if (result == 0) {
       request.result = static_cast<std::uint32_t>(kfd::WaitResult::complete);
-      return 0;
+      const bool changed = bytes != 0 && std::memcmp(before.data(), data.data(), bytes) != 0;
+      return changed && !copy_out(theirs, data.data(), bytes) ? EFAULT : 0;
     }
     if (result != ETIME) {
       request.result = static_cast<std::uint32_t>(kfd::WaitResult::fail);

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <vector>
 
 #include "device/abi/kfd_abi.hpp"
 
@@ -37,7 +38,7 @@ class Events {
 
   static void signal(State& state);
   /// 0, ETIME if it has to wait, or an errno.
-  int look(kfd::EventData* data, std::uint32_t count, bool all);
+  int look(std::vector<kfd::EventData>& data, bool all);
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -97,6 +97,12 @@ Status write_node_folder(const std::string& folder, const Machine& machine, cons
   for (const auto& [path, content] : topology_tree(machine, part)) {
     CORTADO_RETURN_IF_ERROR(write_below(folder, path, content));
   }
+  // As the kernel does: the class of the device leads to it.
+  const std::filesystem::path link(folder + "/sys/class/kfd/kfd");
+  std::error_code error;
+  std::filesystem::create_directories(link.parent_path(), error);
+  if (!error) std::filesystem::create_directory_symlink("../../devices/virtual/kfd/kfd", link, error);
+  if (error) return fail(About::environment, "vkfd.folder", fmt::format("{}: {}", link.string(), error.message()));
   // For programs that only check whether they exist.
   CORTADO_RETURN_IF_ERROR(write_below(folder, kfd::kDevice, ""));
   for (std::uint32_t gpu = 0; gpu < machine.gpus; ++gpu) {

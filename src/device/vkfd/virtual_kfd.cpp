@@ -11,6 +11,7 @@
 #include "base/cores.hpp"
 #include "base/text.hpp"
 #include "device/vkfd/limit_reporter.hpp"
+#include "device/vkfd/program_memory.hpp"
 #include "device/vkfd/topology_tree.hpp"
 
 namespace cortado::device::vkfd {
@@ -112,10 +113,11 @@ template <class T, class Function>
 int VirtualKfd::with(unsigned long request, void* argument, Function&& function) {
   T whole{};
   const std::size_t bytes = std::min<std::size_t>(_IOC_SIZE(request), sizeof(T));
-  std::memcpy(static_cast<void*>(&whole), argument, bytes);
+  if (!copy_in(&whole, argument, bytes)) return EFAULT;
+  const T before = whole;
   const int result = function(whole);
-  std::memcpy(argument, static_cast<const void*>(&whole), bytes);
-  return result;
+  const bool changed = std::memcmp(&before, &whole, bytes) != 0;
+  return changed && !copy_out(argument, &whole, bytes) ? EFAULT : result;
 }
 
 int VirtualKfd::ioctl(unsigned long request, void* argument) {
@@ -193,11 +195,14 @@ int VirtualKfd::answer(kfd::GetVersion& request) {
 int VirtualKfd::answer(kfd::GetApertures& request) {
   const auto count = static_cast<std::uint32_t>(gpus_.size());
   if (request.nodes != 0) {
-    auto* const out = reinterpret_cast<kfd::Apertures*>(request.apertures);
-    for (std::uint32_t gpu = 0; gpu < std::min(count, request.nodes); ++gpu) {
+    std::vector<kfd::Apertures> out(std::min(count, request.nodes));
+    for (std::uint32_t gpu = 0; gpu < out.size(); ++gpu) {
       // A limit of 2^47 - 1 or above lets programs use their own addresses on the GPUs.
       out[gpu] = {0x1000000000000, 0x10000ffffffff, 0x2000000000000, 0x20000ffffffff,
                   0x4000,          0x7fffffffffff,  gpu_id(gpu),     0};
+    }
+    if (!copy_out(reinterpret_cast<void*>(request.apertures), out.data(), out.size() * sizeof(kfd::Apertures))) {
+      return EFAULT;
     }
   }
   request.nodes = count;

@@ -4,12 +4,14 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <sys/mman.h>
 #include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "device/abi/drm_abi.hpp"
 #include "device/vkfd/process_testing.hpp"
 
 namespace cortado::device::vkfd {
@@ -42,6 +44,41 @@ TEST(VirtualKfd, ArgumentsOfOlderAndNewerProgramsAreTakenByTheirSize) {
   std::array<std::uint64_t, 4> longer{1, 2, 3, 4};
   EXPECT_EQ(process.driver().ioctl(_IOC(_IOC_READ | _IOC_WRITE, 'K', 0x01, 32), longer.data()), 0);
   EXPECT_THAT(longer, ElementsAre(1 | std::uint64_t{17} << 32, 2, 3, 4));
+}
+
+TEST(VirtualKfd, AddressesThatAreNotMappedAreErrorsOfTheCall) {
+  TestProcess process("mi300x-8");
+  const auto memory = process.allocate(4096);
+  const std::uintptr_t nowhere = 0x1000;
+  for (const std::uintptr_t address : {std::uintptr_t{0}, nowhere, ~std::uintptr_t{0} - 3}) {
+    EXPECT_EQ(
+        process.driver().ioctl(kfd::request<kfd::GetVersion>(kfd::Call::get_version), reinterpret_cast<void*>(address)),
+        EFAULT);
+    EXPECT_EQ(process.driver().render_ioctl(0, _IOC(_IOC_READ | _IOC_WRITE, 'd', drm::kVersionCall, 64),
+                                            reinterpret_cast<void*>(address)),
+              EFAULT);
+  }
+  // Addresses within arguments.
+  kfd::GetApertures apertures{nowhere, 8, 0};
+  EXPECT_EQ(process.call(kfd::Call::get_apertures, apertures), EFAULT);
+  kfd::MapMemory mapping{memory.handle, nowhere, 1, 0};
+  EXPECT_EQ(process.call(kfd::Call::map_memory, mapping), EFAULT);
+  kfd::WaitEvents waiting{nowhere, 1, 0, 0, 0};
+  EXPECT_EQ(process.call(kfd::Call::wait_events, waiting), EFAULT);
+  drm::Info info{reinterpret_cast<void*>(nowhere), 4, static_cast<std::uint32_t>(drm::Query::accel_working)};
+  EXPECT_EQ(process.driver().render_ioctl(0, _IOC(_IOC_WRITE, 'd', drm::kInfoCall, 32), &info), EFAULT);
+  // An argument on two pages, the second of which is missing, and one that cannot be written.
+  auto* const pages =
+      static_cast<std::byte*>(::mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(pages, MAP_FAILED);
+  ASSERT_EQ(::munmap(pages + kPage, kPage), 0);
+  const unsigned long version = kfd::request<kfd::GetVersion>(kfd::Call::get_version);
+  EXPECT_EQ(process.driver().ioctl(version, pages + kPage - 4), EFAULT);
+  EXPECT_EQ(process.driver().ioctl(version, pages + kPage - 8), 0);
+  std::memset(pages, 0, kPage);
+  ASSERT_EQ(::mprotect(pages, kPage, PROT_READ), 0);
+  EXPECT_EQ(process.driver().ioctl(version, pages), EFAULT);
+  ::munmap(pages, kPage);
 }
 
 TEST(VirtualKfd, MachinesWithoutAnAmdDriverAreRefused) {

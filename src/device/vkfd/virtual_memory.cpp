@@ -4,10 +4,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "device/vkfd/program_memory.hpp"
 #include "device/vkfd/virtual_kfd.hpp"
 
 namespace cortado::device::vkfd {
@@ -81,7 +83,11 @@ int VirtualKfd::change_mapping(kfd::MapMemory& request, bool mapped) {
   const auto found = allocations_.find(request.handle);
   if (found == allocations_.end() || request.done > request.gpus) return EINVAL;
   Allocation& allocation = found->second;
-  const auto* const ids = reinterpret_cast<const std::uint32_t*>(request.gpu_ids);
+  // Copied at once; a program that names a GPU more than this often is not expected.
+  constexpr std::uint32_t kMostNames = 1 << 16;
+  if (request.gpus > kMostNames) return ENOMEM;
+  std::vector<std::uint32_t> ids(request.gpus);
+  if (!copy_in(ids.data(), reinterpret_cast<const void*>(request.gpu_ids), ids.size() * sizeof(ids[0]))) return EFAULT;
   for (std::uint32_t i = request.done; i < request.gpus; ++i) {
     std::uint32_t index = 0;
     Gpu* const gpu = gpu_of_id(ids[i], &index);

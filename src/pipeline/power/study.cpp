@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -33,10 +34,16 @@ struct Case {
 /// None: clocks are not managed.
 using Policy = const sim::PowerPolicy*;
 
+/// Without a cap, nothing keeps GEMMs from their highest clock.
+Machine uncapped(Machine machine) {
+  if (machine.power) machine.power->cap_w = std::numeric_limits<double>::infinity();
+  return machine;
+}
+
 class PowerStudy {
  public:
   PowerStudy(const PowerRequest& request, const Machine& machine, const PowerOptions& options)
-      : request_(request), machine_(machine), options_(options) {}
+      : request_(request), machine_(options.managed ? machine : uncapped(machine)), options_(options) {}
 
   Outcome<report::PowerReport> run() {
     if (const Status checked = check(); !checked) return fail_at(Stage::plan, checked.error());
@@ -290,7 +297,7 @@ class PowerStudy {
   }
 
   const PowerRequest& request_;
-  const Machine& machine_;
+  const Machine machine_;
   const PowerOptions& options_;
   const std::unique_ptr<Target> target_ = simulator();
   std::vector<Policy> policies_;  // nullptr: clocks are not managed

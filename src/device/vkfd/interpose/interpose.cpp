@@ -2,9 +2,11 @@
 // folder, and its devices to the virtual driver; everything else is forwarded to the C library.
 //
 // Open files are recognised by their inode, because programs duplicate descriptors. Devices are plain files in memory,
-// so mmap needs no interception. In a process without a node folder, the cost is one check of a variable.
+// so mmap needs attention only beyond their ends. In a process without a node folder, the cost is one check of a
+// variable.
 #include <cerrno>
 #include <cstdarg>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <dirent.h>
@@ -13,7 +15,9 @@
 #include <limits.h>
 #include <string_view>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -24,8 +28,13 @@
 namespace cortado::device::vkfd {
 namespace {
 
-constexpr std::string_view kOurFiles[] = {
-    "/sys/devices/virtual/kfd", "/sys/module/amdgpu", "/sys/dev/char/226:", "/proc/modules", "/dev/kfd", "/dev/dri"};
+constexpr std::string_view kOurFiles[] = {"/sys/devices/virtual/kfd",
+                                          "/sys/class/kfd",
+                                          "/sys/module/amdgpu",
+                                          "/sys/dev/char/226:",
+                                          "/proc/modules",
+                                          "/dev/kfd",
+                                          "/dev/dri"};
 
 /// The target of a path: the path itself, or a place in the node's folder.
 class Path {
@@ -124,12 +133,44 @@ int stat_at(int (*real)(int, const char*, Stat*, int), int folder, const char* p
   return result;
 }
 
-int call_device(int file, unsigned long request, void* argument, bool& ours) {
+int stat_at_extended(int folder, const char* path, int flags, unsigned mask, struct statx* status) {
+  static auto* const real = next<int(int, const char*, int, unsigned, struct statx*)>("statx");
+  const int result = real(folder, Path(path).get(), flags, mask, status);
+  if (result != 0) return result;
+  const bool named = path != nullptr && path[0] != '\0';
+  const DeviceName name = named ? device_of_path(path)
+                                : device_of_file(::makedev(status->stx_dev_major, status->stx_dev_minor),
+                                                 static_cast<ino_t>(status->stx_ino));
+  struct stat dressed {};
+  dress(name, dressed);
+  if (name.kind == DeviceName::Kind::none) return result;
+  status->stx_mode = static_cast<decltype(status->stx_mode)>(dressed.st_mode);
+  status->stx_rdev_major = ::major(dressed.st_rdev);
+  status->stx_rdev_minor = ::minor(dressed.st_rdev);
+  return result;
+}
+
+DeviceName device_of_descriptor(int file) {
   static auto* const real_fstat = next<int(int, struct stat*)>("fstat");
   struct stat status {};
+  if (driver() == nullptr || real_fstat(file, &status) != 0) return {};
+  return device_of_file(status.st_dev, status.st_ino);
+}
+
+/// A system call, not the C library's function: allocators call mmap before functions can be looked up.
+void* map_file(void* address, size_t bytes, int protection, int flags, int file, off64_t offset) {
+  const auto begin = static_cast<std::uint64_t>(offset);
+  const bool beyond = begin > DeviceFile::kBytes || bytes > DeviceFile::kBytes - begin;
+  if (beyond && (flags & MAP_ANONYMOUS) == 0 && device_of_descriptor(file).kind != DeviceName::Kind::none) {
+    errno = EINVAL;
+    return MAP_FAILED;
+  }
+  return reinterpret_cast<void*>(::syscall(SYS_mmap, address, bytes, protection, flags, file, offset));
+}
+
+int call_device(int file, unsigned long request, void* argument, bool& ours) {
+  const DeviceName name = device_of_descriptor(file);
   ours = false;
-  if (driver() == nullptr || real_fstat(file, &status) != 0) return 0;
-  const DeviceName name = device_of_file(status.st_dev, status.st_ino);
   if (name.kind == DeviceName::Kind::none) return 0;
   ours = true;
   return name.kind == DeviceName::Kind::kfd ? driver()->ioctl(request, argument)
@@ -244,6 +285,27 @@ CORTADO_INTERPOSE(int, faccessat, "faccessat", (int folder, const char* path, in
 CORTADO_INTERPOSE(ssize_t, readlink, "readlink", (const char* path, char* out, size_t bytes)) {
   static auto* const real = next<ssize_t(const char*, char*, size_t)>("readlink");
   return real(Path(path).get(), out, bytes);
+}
+
+// What ls -l asks about a file.
+#define CORTADO_ATTRIBUTE(function, symbol)                                                                     \
+  CORTADO_INTERPOSE(ssize_t, function, symbol, (const char* path, const char* name, void* out, size_t bytes)) { \
+    static auto* const real = next<ssize_t(const char*, const char*, void*, size_t)>(symbol);                   \
+    return real(Path(path).get(), name, out, bytes);                                                            \
+  }
+CORTADO_ATTRIBUTE(getxattr, "getxattr")
+CORTADO_ATTRIBUTE(lgetxattr, "lgetxattr")
+
+CORTADO_INTERPOSE(void*, mmap, "mmap", (void* at, size_t bytes, int protection, int flags, int file, off_t offset)) {
+  return map_file(at, bytes, protection, flags, file, offset);
+}
+CORTADO_INTERPOSE(void*, mmap64, "mmap64",
+                  (void* at, size_t bytes, int protection, int flags, int file, off64_t offset)) {
+  return map_file(at, bytes, protection, flags, file, offset);
+}
+
+CORTADO_INTERPOSE(int, statx, "statx", (int folder, const char* path, int flags, unsigned mask, struct statx* status)) {
+  return stat_at_extended(folder, path, flags, mask, status);
 }
 
 #define CORTADO_STAT(function, symbol, type)                                   \
