@@ -267,7 +267,7 @@ struct GemmShape {
 };
 
 enum class KernelOp {
-  reduce,        ///< dst = sum of all sources, element by element; dst may be one of the sources
+  reduce,        ///< dst = sum of all sources, element by element; of one source: its bytes; dst may be a source
   gather_rows,   ///< row i of dst = row rows[i] of sources[0]
   scatter_rows,  ///< row rows[i] of dst = row i of sources[0]
 };

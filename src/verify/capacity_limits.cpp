@@ -16,6 +16,7 @@ void check_memory(const Program& program, const Machine& machine, Findings& find
   const std::uint64_t unit = std::max<std::uint64_t>(machine.allocation_alignment.value, 1);
   std::vector<std::uint64_t> used(program.ranks, 0);
   for (const Buffer& buffer : program.buffers) {
+    if (buffer.host) continue;  // machines do not say how much memory their hosts have
     std::uint64_t& total = used[buffer.rank.value];
     const std::uint64_t limit = machine.memory_bytes.value;
     // A buffer takes whole units; sizes above the limit are clamped so that the sum cannot wrap.

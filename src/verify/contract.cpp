@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -339,6 +340,9 @@ class ContractCheck {
       return fmt::format("{} * {}", left, to_string(program_, columns));
     }
     if (const Results::Application* made = memory_.results().application(term)) return text(*made);
+    if (memory_.results().is_long_sum(term)) {
+      return fmt::format("a sum of more than {} terms, the most that are followed", Results::kMostTerms);
+    }
     if (term.source >= program_.buffers.size()) return "a computed result";
     std::string bytes_of = byte_range(program_, BufferId{term.source}, term.offset, term.offset + bytes);
     if (term.iteration != told_iteration_) bytes_of += " of the previous iteration";
@@ -388,28 +392,6 @@ class ContractCheck {
   std::map<std::uint32_t, Mismatch> undefined_;  // by clause: bytes without a value in the first iteration
   std::vector<bool> told_;                       // by clause: whether it was reported
 };
-
-void check_coverage(const Program& program, Findings& findings) {
-  Place place;
-  place.key = "contract";
-  const std::vector<BufferCoverage> coverage = buffer_coverage(program);
-  for (const auto& [id, covered] : coverage) {
-    const Buffer& buffer = program.buffer(id);
-    const bool all = buffer.role == BufferRole::output;
-    if (covered == buffer.size || (!all && covered.value > 0)) continue;
-    place.rank = buffer.rank;
-    findings.add(
-        place,
-        fmt::format("{} of {} bytes of {} buffer {} of rank {} are covered by the contract", covered.value,
-                    buffer.size.value, to_string(buffer.role), buffer.name, buffer.rank.value),
-        all ? "add clauses for the other bytes; if the caller also keeps its own bytes there, make the buffer inout"
-            : "add clauses for what the caller reads there; if it reads nothing, make the buffer an input");
-  }
-  if (coverage.empty() && program.contract.clauses.empty() && program.contract.products.empty()) {
-    findings.add(place, "the program has no output: its contract is empty, and no buffer is an output",
-                 "give the buffers that the caller reads the role output, and add a clause for each to the contract");
-  }
-}
 
 }  // namespace
 

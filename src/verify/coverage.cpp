@@ -1,7 +1,12 @@
 #include "verify/coverage.hpp"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 
+#include <fmt/format.h>
+
+#include "cortado/program.hpp"
 #include "cortado/target.hpp"
 
 #include "ir/visit.hpp"
@@ -44,6 +49,51 @@ std::vector<BufferCoverage> buffer_coverage(const Program& program) {
     if (role == BufferRole::output || role == BufferRole::inout) all.push_back({BufferId{b}, union_of(outputs[b])});
   }
   return all;
+}
+
+void check_coverage(const Program& program, Findings& findings) {
+  Place place;
+  place.key = "contract";
+  const std::vector<BufferCoverage> coverage = buffer_coverage(program);
+  for (const auto& [id, covered] : coverage) {
+    const Buffer& buffer = program.buffer(id);
+    const bool all = buffer.role == BufferRole::output;
+    if (covered == buffer.size || (!all && covered.value > 0)) continue;
+    place.rank = buffer.rank;
+    findings.add(
+        place,
+        fmt::format("{} of {} bytes of {} buffer {} of rank {} are covered by the contract", covered.value,
+                    buffer.size.value, to_string(buffer.role), buffer.name, buffer.rank.value),
+        all ? "add clauses for the other bytes; if the caller also keeps its own bytes there, make the buffer inout"
+            : "add clauses for what the caller reads there; if it reads nothing, make the buffer an input");
+  }
+  const auto check_role = [&](const Region& region, bool good, std::string_view what, std::string_view hint) {
+    if (good || findings.full()) return;
+    const Buffer& buffer = program.buffer(region.buffer);
+    place.rank = buffer.rank;
+    findings.add(place,
+                 fmt::format("{} of the contract is in {} buffer {} of rank {}", what, to_string(buffer.role),
+                             buffer.name, buffer.rank.value),
+                 std::string(hint));
+  };
+  Bytes said;
+  for_each_output(program.contract, [&](const Region& region) {
+    said += region.bytes();
+    const BufferRole role = program.buffer(region.buffer).role;
+    check_role(region, role == BufferRole::output || role == BufferRole::inout, "an output",
+               "the caller does not read there: give the buffer the role output or inout");
+  });
+  for_each_input(program, [&](const Region& region) {
+    const BufferRole role = program.buffer(region.buffer).role;
+    check_role(region, role == BufferRole::input || role == BufferRole::inout, "an input",
+               "the caller does not write there: give the buffer the role input or inout");
+  });
+  place.rank.reset();
+  const auto is_empty = [&](const BufferCoverage& one) { return program.buffer(one.buffer).size.value == 0; };
+  if (said.value == 0 && std::ranges::all_of(coverage, is_empty)) {
+    findings.add(place, "the program has no output: its contract says nothing of any byte",
+                 "give the buffers that the caller reads the role output, and add a clause for each to the contract");
+  }
 }
 
 }  // namespace verifier

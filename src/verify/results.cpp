@@ -46,6 +46,15 @@ std::uint32_t Results::unnamed() {
   return next() - 1;
 }
 
+std::uint32_t Results::long_sum() {
+  return *long_sums_.insert(unnamed()).first;
+}
+
+std::uint64_t Results::element(const Term& result) const {
+  if (is_product(result)) return size_of(results_[result.source - buffers_]->dtype).value;
+  return size_of(DType::f32).value;  // functions: f32, or i32 as wide
+}
+
 std::uint32_t Results::function(Application application) {
   const auto [known, fresh] = functions_.try_emplace(std::move(application), next());
   if (fresh) {
@@ -60,7 +69,7 @@ const Results::Application* Results::application(const Term& term) const {
   return found == applications_.end() ? nullptr : found->second;
 }
 
-std::uint32_t Results::content(const Content& pieces) {
+std::uint32_t Results::content(const Content& pieces, std::uint64_t rows) {
   Content joined;
   for (const auto& [width, value] : pieces) {
     if (!joined.empty() && joined.back().second.moved_by(joined.back().first) == value) {
@@ -69,7 +78,7 @@ std::uint32_t Results::content(const Content& pieces) {
       joined.emplace_back(width, value);
     }
   }
-  std::vector<std::uint64_t> key;
+  std::vector<std::uint64_t> key{rows};
   for (const auto& [width, value] : joined) {
     key.push_back(width);
     describe(value, key);

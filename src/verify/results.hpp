@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,19 @@ class Results {
   /// A source that equals nothing else.
   std::uint32_t unnamed();
 
+  /// Sums of more terms are not followed: every doubling x + x has twice as many.
+  static constexpr std::size_t kMostTerms = std::size_t{1} << 16;
+  /// The source of a sum of more terms; it equals nothing else.
+  std::uint32_t long_sum();
+  bool is_long_sum(const Term& term) const { return long_sums_.contains(term.source); }
+
+  /// Bytes of the elements that a value consists of; 1 where every byte stands for itself, as in inputs. Sums, GEMMs
+  /// and functions are up to rounding: two results that are equal may differ in all bytes of an element.
+  std::uint64_t element(const Value& value) const {
+    if (value.is_sum()) return size_of(value.dtype).value;
+    return value.terms.empty() || value.terms.front().source < buffers_ ? 1 : element(value.terms.front());
+  }
+
   /// The result of a function of operands; for a function that works row by row, of one row of them.
   struct Application {
     Function function = Function::rms_norm;
@@ -59,9 +73,10 @@ class Results {
   /// The application that a term stands for; nullptr if it is something else.
   const Application* application(const Term& term) const;
 
-  /// Consecutive bytes: values with their widths. Equal contents have equal numbers, however they are cut.
+  /// Consecutive bytes of a matrix: values with their widths. Equal contents of equally many rows have equal numbers,
+  /// however they are cut.
   using Content = std::vector<std::pair<std::uint64_t, Value>>;
-  std::uint32_t content(const Content& pieces);
+  std::uint32_t content(const Content& pieces, std::uint64_t rows);
   const Content& content(std::uint32_t number) const { return contents_[number]; }
 
   /// The value as a single term, so that it can be a factor: a sum becomes a source. None if it is a sum whose terms
@@ -89,6 +104,8 @@ class Results {
     friend auto operator<=>(const Factors&, const Factors&) = default;
   };
 
+  std::uint64_t element(const Term& result) const;
+
   bool is_product(const Term& term) const {
     return term.source >= buffers_ && results_[term.source - buffers_].has_value();
   }
@@ -107,6 +124,7 @@ class Results {
   std::map<std::vector<std::uint64_t>, std::uint32_t> numbers_;  // of contents, by their full description
   std::vector<Content> contents_;
   std::map<std::vector<std::uint64_t>, std::uint32_t> sums_;  // offsets relative to the first byte of the first term
+  std::set<std::uint32_t> long_sums_;
 };
 
 }  // namespace cortado::verifier

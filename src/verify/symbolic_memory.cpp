@@ -87,28 +87,6 @@ std::vector<Piece> SymbolicMemory::read(const Region& region) const {
   return all;
 }
 
-/// The fast path of copy() for most copies, from map to map.
-void SymbolicMemory::copy_bytes(const Region& src, const Region& dst) {
-  copied_.clear();
-  const std::uint64_t begin = src.offset.value;
-  buffers_[src.buffer.value].visit_bytes(
-      begin, begin + src.bytes().value, [&](std::uint64_t from, std::uint64_t to, const Value* value) {
-        copied_.push_back({{from - begin, to - from}, value == nullptr ? Value{} : *value});
-      });
-  SymbolicBuffer& target = buffers_[dst.buffer.value];
-  for (Piece& piece : copied_) {
-    const std::uint64_t at = dst.offset.value + piece.at.start;
-    target.set_bytes(at, at + piece.at.width, std::move(piece.value));
-  }
-}
-
-void SymbolicMemory::copy(const Region& src, const Region& dst) {
-  if (is_plain(src) && is_plain(dst)) return copy_bytes(src, dst);
-  copied_.clear();
-  read(src, [&](Piece piece) { copied_.push_back(std::move(piece)); });
-  write(dst, copied_);
-}
-
 void SymbolicMemory::write(const Region& region, const std::vector<Piece>& pieces) {
   for (const Piece& piece : pieces) {
     for (const auto& [address, place] : addresses_of(piece.at, region)) {
@@ -128,8 +106,11 @@ void SymbolicMemory::execute(const Command& command, bool update) {
         copy(b.src, b.dst2);
       },
       [&](const Swap& s) {
-        const std::vector<Piece> from_a = read(s.a);
-        write(s.a, read(s.b));
+        std::vector<Piece> from_a = read(s.a);
+        std::vector<Piece> from_b = read(s.b);
+        forget_cut(from_a);
+        forget_cut(from_b);
+        write(s.a, from_b);
         write(s.b, from_a);
       },
       [&](const Gemm& g) {
@@ -163,7 +144,7 @@ std::optional<std::uint32_t> SymbolicMemory::content(const Region& region) {
     if (!piece.value.is_defined()) return {};
     pieces.emplace_back(piece.at.width, std::move(piece.value));
   }
-  return results_->content(pieces);
+  return results_->content(pieces, region.rows);
 }
 
 void SymbolicMemory::call(const Call& call) {
@@ -212,16 +193,25 @@ void SymbolicMemory::accumulate(const Region& dst, const std::vector<Piece>& pie
   std::vector<Piece> first;
   read_from(*fresh, dst, [&](Piece piece) { first.push_back(std::move(piece)); });
   const bool all = std::ranges::all_of(first, is_fresh);
-  write(dst, all ? pieces : sum(read(dst), pieces, dtype));
+  const auto store = [&](std::vector<Piece> stored) {
+    forget_cut(stored);
+    write(dst, stored);
+  };
+  if (all) {
+    store(pieces);
+  } else {
+    write(dst, sum(read(dst), pieces, dtype));
+  }
   if (!all && std::ranges::any_of(first, is_fresh)) {
     for_common_runs(first, pieces, [&](const Piece& mark, const Piece& piece) {
-      if (is_fresh(mark)) write(dst, {piece});
+      if (is_fresh(mark)) store({piece});
     });
   }
   set_fresh(dst, false);
 }
 
 void SymbolicMemory::reduce(const std::vector<Region>& sources, const Region& dst, DType dtype) {
+  if (sources.size() == 1) return copy(sources.front(), dst);
   std::vector<Piece> total = read(sources.front());
   for (std::size_t i = 1; i < sources.size(); ++i) total = sum(std::move(total), read(sources[i]), dtype);
   write(dst, total);
@@ -245,7 +235,9 @@ Piece SymbolicMemory::sum(const Piece& a, const Piece& b, DType dtype) {
   if (!a.value.is_defined() || !b.value.is_defined()) return {a.at, Value{}};
   const std::uint64_t size = size_of(dtype).value;
   Value total;
-  if (!add(a.value, b.value, dtype, a.at.start % size, a.at.stride % size, total)) {
+  if (a.value.terms.size() + b.value.terms.size() > Results::kMostTerms) {
+    total = Value{{{results_->long_sum(), 0, 0, a.at.stride}}};
+  } else if (!add(a.value, b.value, dtype, a.at.start % size, a.at.stride % size, total)) {
     // Sums of another element type, or cut at other positions, do not add up to a sum of inputs.
     total = Value{{{results_->unnamed(), 0, 0, a.at.stride}}};
   } else if (a.at.stride % size == 0) {

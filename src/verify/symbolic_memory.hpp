@@ -55,7 +55,11 @@ class SymbolicMemory {
       buffer.read(address, [&](Piece piece) { visit(by_place(std::move(piece), runs)); });
     }
   }
-  void copy_bytes(const Region& src, const Region& dst);
+  void copy_in_parts(const Region& src, const Region& dst);
+  void mark(const Region& run);
+  void find_torn(const Region& run);
+  bool is_cut(const Piece& piece) const;
+  void forget_cut(std::vector<Piece>& pieces);
   static Piece by_place(Piece piece, const PlacedRuns& runs);
   std::vector<Piece> product(const Gemm& gemm);
   void accumulate(const Region& dst, const std::vector<Piece>& pieces, DType dtype, bool update);
@@ -73,6 +77,7 @@ class SymbolicMemory {
   std::vector<std::optional<SymbolicBuffer>> fresh_;
   std::shared_ptr<Results> results_;
   std::vector<Piece> copied_;  // scratch space for copies
+  std::uint32_t marks_ = 0;    // given so far
 };
 
 }  // namespace cortado::verifier

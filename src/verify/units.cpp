@@ -1,10 +1,15 @@
 // verify.units: who waits and holds compute units (rule 8 of cortado/program.hpp) may hold all that what it waits for
 // needs; then both wait for ever. Holders are
-//   - Gemms with tiles that wait: each tile holds one unit;
+//   - Gemms with tiles that wait: each workgroup of a tile holds one unit;
 //   - kernels with parts that wait: they hold the units of all their parts from launch to end.
 //
-// A holder H needs a step w if H cannot end without w but can begin without it. A holder H' of the GPU of w, other than
-// the stream or kernel of w itself, may keep w from starting unless
+// A step of a stream needs a unit if it computes, or rings a doorbell. A part of a kernel needs one for whatever it
+// does, be it only to raise a signal; once it has done anything, it has its units. So the first step of the part that
+// is no wait stands for all of them.
+//
+// A holder H needs a step w if H cannot end without w but can begin without it. A holder H' of the GPU of w may keep w
+// from starting, unless both are of one stream, or parts of one kernel that has no more parts than the GPU has units,
+// or
 //   - w is finished before H' begins, or begins after H' has ended;
 //   - the holders of the GPU are limited so that units are left for w: one, or one for every part of a kernel;
 //   - w is launched before H' begins, and has no lower priority: then it is before H' when units are given (rule 8). A
@@ -25,6 +30,7 @@
 #include "cortado/program.hpp"
 
 #include "ir/tenants.hpp"
+#include "ir/tiles.hpp"
 #include "verify/happens_before.hpp"
 #include "verify/naming.hpp"
 #include "verify/rule.hpp"
@@ -66,18 +72,17 @@ class Room {
       : units_(machine.compute_units), tenants_(tenants_of(program, units_)), holds_(tenants_.all.size()) {
     for (std::size_t t = 0; t < holds_.size(); ++t) {
       const Tenant& tenant = tenants_.all[t];
-      holds_[t] = std::ranges::any_of(tenant.queues, [&](std::uint32_t q) {
-        const Queue& queue = program.queues[q];
-        return part_waits(queue) || std::ranges::any_of(queue.commands, has_waiting_tiles);
-      });
-      if (holds_[t]) held_[tenant.gpu] += tenant.most;
+      for (const std::uint32_t q : tenant.queues) holds_[t] = std::max(holds_[t], held_in(program.queues[q], tenant));
+      if (holds_[t] > 0) held_[tenant.gpu] += holds_[t];
     }
   }
 
-  /// Whether the queues are of one kernel or stream.
-  bool same(std::uint32_t a, std::uint32_t b) const { return tenants_.of_queue[a] == tenants_.of_queue[b]; }
-  /// What the stream or kernel of the queue may hold.
-  std::uint32_t most_of(std::uint32_t queue) const { return tenants_.all[tenants_.of_queue[queue]].most; }
+  /// Whether the queues are of one stream, or of one kernel all of whose parts run at the same time.
+  bool together(std::uint32_t a, std::uint32_t b) const {
+    return tenants_.of_queue[a] == tenants_.of_queue[b] && fits(tenants_.all[tenants_.of_queue[a]]);
+  }
+  /// What the stream or kernel of the queue may hold while it waits.
+  std::uint32_t held_by(std::uint32_t queue) const { return holds_[tenants_.of_queue[queue]]; }
 
   /// Holders leave the queue's kernel or stream the units that it needs to begin: one for every part.
   bool is_left_for(std::uint32_t queue) const { return is_left_for_tenant(tenants_.of_queue[queue]); }
@@ -89,17 +94,32 @@ class Room {
   }
 
  private:
+  /// What a queue of the tenant makes it hold while it waits. A Gemm holds no more units than it has workgroups.
+  static std::uint32_t held_in(const Queue& queue, const Tenant& tenant) {
+    if (part_waits(queue)) return tenant.most;
+    std::uint64_t held = 0;
+    for (const Command& command : queue.commands) {
+      if (!has_waiting_tiles(command)) continue;
+      const Gemm& gemm = std::get<Gemm>(command);
+      const std::uint64_t tiles = std::min<std::uint64_t>(tile_count(gemm), tenant.most);
+      held = std::max(held, tiles * std::min<std::uint64_t>(gemm.split_k, tenant.most));
+    }
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(held, tenant.most));
+  }
+
+  bool fits(const Tenant& tenant) const { return tenant.queues.size() <= units_; }
+
   bool is_left_for_tenant(std::uint32_t at) const {
     const Tenant& tenant = tenants_.all[at];
     const auto held = held_.find(tenant.gpu);
     if (held == held_.end()) return true;
-    const std::uint64_t others = held->second - (holds_[at] ? tenant.most : 0);
+    const std::uint64_t others = held->second - holds_[at];
     return others + tenant.queues.size() <= units_;
   }
 
   std::uint32_t units_;
   Tenants tenants_;
-  std::vector<bool> holds_;               // by tenant
+  std::vector<std::uint32_t> holds_;      // by tenant: 0 if it never waits with units
   std::map<RankId, std::uint64_t> held_;  // by GPU: what holders may hold together
 };
 
@@ -158,6 +178,24 @@ class UnitCheck {
     }
   }
 
+  /// Of a kernel's part only the first step that is no wait.
+  bool needs_unit(std::uint32_t s) const {
+    const Step& step = unrolled_.steps()[s];
+    if (!unrolled_.is_kind(step.queue, QueueKind::compute)) return false;
+    if (program_.queues[step.queue].kernel.empty()) {
+      const bool rings = step.kind == StepKind::submit && unrolled_.is_kind(step.target, QueueKind::dma);
+      return step.kind == StepKind::work || rings;
+    }
+    if (step.kind == StepKind::wait || step.chain != step.queue) return false;
+    const std::uint32_t first = unrolled_.first_step(step.chain);
+    return s == first || (unrolled_.steps()[s - 1].kind == StepKind::wait && only_waits(first, s));
+  }
+
+  bool only_waits(std::uint32_t begin, std::uint32_t end) const {
+    return std::all_of(unrolled_.steps().begin() + begin, unrolled_.steps().begin() + end,
+                       [](const Step& step) { return step.kind == StepKind::wait; });
+  }
+
   /// What a holder of the same GPU may keep from starting.
   std::vector<Blocked> blocked_steps() const {
     struct Doubt {
@@ -168,13 +206,11 @@ class UnitCheck {
     std::vector<Query> queries;
     for (std::uint32_t s = 0; s < unrolled_.steps().size(); ++s) {
       const Step& step = unrolled_.steps()[s];
-      const bool rings = step.kind == StepKind::submit && unrolled_.is_kind(step.target, QueueKind::dma);
-      const bool computes = (step.kind == StepKind::work || rings) && !unrolled_.is_tracker(step.queue) &&
-                            unrolled_.is_kind(step.queue, QueueKind::compute);
-      if (!computes || room_.is_left_for(step.queue)) continue;
+      if (!needs_unit(s) || room_.is_left_for(step.queue)) continue;
       for (std::size_t h = 0; h < holders_.size(); ++h) {
         const Holder& holder = holders_[h];
-        if (room_.same(holder.queue, step.queue) || gpu(holder.queue) != gpu(step.queue)) continue;
+        if (holder.queue == step.queue || gpu(holder.queue) != gpu(step.queue)) continue;
+        if (room_.together(holder.queue, step.queue)) continue;
         const Queue& queue = program_.queues[step.queue];
         const std::uint32_t first = unrolled_.first_step(step.chain);
         const std::uint32_t last = first + unrolled_.step_count(step.chain) - 1;
@@ -185,7 +221,7 @@ class UnitCheck {
         queries.push_back(order_.finished_before(unrolled_.node(s, 0), next_begin));
         queries.push_back({unrolled_.node(holder.end, 0), unrolled_.node(s, 0), false});
         queries.push_back(s == first || !queue.kernel.empty()
-                              ? Query{unrolled_.node(submitter_[step.queue], 0), begin, false}
+                              ? Query{unrolled_.node(submitter_[step.chain], 0), begin, false}
                               : order_.finished_before(unrolled_.node(s - 1, 0), begin));
         queries.push_back(order_.finished_before(unrolled_.node(last, 0), next_begin));
       }
@@ -228,7 +264,7 @@ class UnitCheck {
   bool is_kernel(const Holder& holder) const { return !program_.queues[holder.queue].kernel.empty(); }
 
   std::string units_of(const Holder& holder) const {
-    return fmt::format("{} of the {} compute units of GPU {}", room_.most_of(holder.queue), machine_.compute_units,
+    return fmt::format("{} of the {} compute units of GPU {}", room_.held_by(holder.queue), machine_.compute_units,
                        gpu(holder.queue).value);
   }
 

@@ -34,7 +34,7 @@ bool Value::is_continuous(std::uint64_t width) const {
 }
 
 bool Value::continues(const Value& next, std::uint64_t runs) const {
-  if (terms.size() != next.terms.size()) return false;
+  if (terms.size() != next.terms.size() || mark != next.mark) return false;
   if (terms.size() == 1) {  // the common case, without a copy
     Term moved = terms.front();
     moved.offset += runs * moved.step;

@@ -30,6 +30,7 @@ struct Value {
   DType dtype = DType::u8;       ///< of a sum
   std::uint64_t phase = 0;       ///< of a sum: position of the first byte within its element
   std::uint64_t phase_step = 0;  ///< from run to run
+  std::uint32_t mark = 0;        ///< of parts of elements: the result they were taken from (symbolic_copy.cpp)
 
   bool is_defined() const { return !terms.empty(); }
   bool is_sum() const { return terms.size() > 1; }
@@ -45,10 +46,10 @@ struct Value {
   /// Whether adjacent runs of `width` bytes hold one continuous piece.
   bool is_continuous(std::uint64_t width) const;
 
-  /// True if `next` equals this value as seen `runs` runs later.
+  /// True if `next` equals this value as seen `runs` runs later and has the same mark.
   bool continues(const Value& next, std::uint64_t runs) const;
 
-  /// Sums compare their element type and phase as well; plain bytes do not.
+  /// Sums compare their element type and phase as well; plain bytes do not. Marks do not count.
   friend bool operator==(const Value& a, const Value& b);
 };
 

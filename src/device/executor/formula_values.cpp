@@ -88,6 +88,11 @@ void FormulaValues::run(const Kernel& kernel) {
     return;
   }
   for (std::uint64_t i = 0; i < kernel.dst.rows; ++i) {
+    if (kernel.sources.size() == 1) {  // byte for byte
+      copy_row(kernel.sources.front(), i, kernel.dst, i);
+      for (const Region& also : kernel.also) copy_row(kernel.sources.front(), i, also, i);
+      continue;
+    }
     for (std::uint64_t c = 0; c < columns(kernel.dst); ++c) {
       double sum = 0;
       for (const Region& source : kernel.sources) sum += number(source, i, c);

@@ -65,11 +65,15 @@ void with_element(DType dtype, Function&& function) {
 constexpr std::size_t kBlock = 1024;  // elements that are summed at a time, in the first-level cache
 
 /// Contiguous sum of at most kBlock elements from at least one source. Elements need not be aligned: they go through
-/// local arrays.
+/// local arrays. The sum of one source is the source itself, byte for byte.
 template <class Element>
 void sum_block(std::byte* dst, std::span<const std::byte* const> sources, std::size_t elements) {
   using Stored = typename Element::Stored;
   using Sum = typename Element::Wide;
+  if (sources.size() == 1) {
+    std::memmove(dst, sources.front(), elements * sizeof(Stored));
+    return;
+  }
   std::array<Stored, kBlock> stored;
   std::array<Sum, kBlock> sums;
   std::memcpy(stored.data(), sources.front(), elements * sizeof(Stored));

@@ -1,0 +1,141 @@
+// Copies of symbolic contents.
+//
+// Results of sums, GEMMs and functions are up to rounding, so two of them that are equal as symbols may differ in all
+// bytes of an element. A copy may take elements apart; an element that is put together again must consist of parts of
+// one and the same result. So before a copy reads part of an element, that element gets a mark in its place, which its
+// parts keep wherever they go: no other stretch of bytes has the same mark. Where a copy then puts a part next to
+// another part of the same element with another mark, or with none, its bytes become a result without a name. Strided
+// copies and swaps that take elements apart lose the name at once. Whole elements need no marks.
+#include <algorithm>
+#include <utility>
+
+#include "verify/regions.hpp"
+#include "verify/symbolic_memory.hpp"
+
+namespace cortado::verifier {
+namespace {
+
+/// Position of the first byte of the value within its element.
+std::uint64_t phase_of(const Value& value, std::uint64_t element) {
+  return value.is_sum() ? value.phase : value.terms.front().offset % element;
+}
+
+}  // namespace
+
+/// Whether the piece begins or ends within an element.
+bool SymbolicMemory::is_cut(const Piece& piece) const {
+  const std::uint64_t element = results_->element(piece.value);
+  if (element == 1) return false;
+  const std::uint64_t step = piece.value.is_sum() ? piece.value.phase_step : piece.value.terms.front().step % element;
+  return phase_of(piece.value, element) != 0 || piece.at.width % element != 0 || (piece.at.count > 1 && step != 0);
+}
+
+void SymbolicMemory::forget_cut(std::vector<Piece>& pieces) {
+  for (Piece& piece : pieces) {
+    if (is_cut(piece)) piece.value = Value{{{results_->unnamed(), 0, 0, piece.at.stride}}};
+  }
+}
+
+void SymbolicMemory::copy(const Region& src, const Region& dst) {
+  copied_.clear();
+  const bool plain = is_plain(src) && is_plain(dst);  // most copies: from map to map
+  if (plain) {
+    const std::uint64_t begin = src.offset.value;
+    buffers_[src.buffer.value].visit_bytes(
+        begin, begin + src.bytes().value, [&](std::uint64_t from, std::uint64_t to, const Value* value) {
+          copied_.push_back({{from - begin, to - from}, value == nullptr ? Value{} : *value});
+        });
+  } else {
+    read(src, [&](Piece piece) { copied_.push_back(std::move(piece)); });
+  }
+  if (std::ranges::any_of(copied_, [&](const Piece& piece) { return is_cut(piece); })) return copy_in_parts(src, dst);
+  if (!plain) return write(dst, copied_);
+  SymbolicBuffer& target = buffers_[dst.buffer.value];
+  for (Piece& piece : copied_) {
+    const std::uint64_t at = dst.offset.value + piece.at.start;
+    target.set_bytes(at, at + piece.at.width, std::move(piece.value));
+  }
+}
+
+void SymbolicMemory::copy_in_parts(const Region& src, const Region& dst) {
+  if (joined(src).rows == 1) mark(joined(src));
+  std::vector<Piece> pieces = read(src);
+  if (joined(src).rows > 1 || joined(dst).rows > 1) {
+    forget_cut(pieces);
+    return write(dst, pieces);
+  }
+  write(dst, pieces);
+  find_torn(joined(dst));
+}
+
+/// Marks the results in the run that have no mark yet, including the rest of the first and last element.
+void SymbolicMemory::mark(const Region& run) {
+  const BufferId buffer = run.buffer;
+  std::uint64_t begin = run.offset.value;
+  std::uint64_t end = begin + run.width.value;
+  const std::vector<Piece> inside = read_runs(run);
+  const Piece& first = inside.front();
+  const Piece& last = inside.back();
+  if (const std::uint64_t element = results_->element(first.value); element > 1) {
+    const std::uint64_t before = phase_of(first.value, element);
+    if (before > 0 && before <= begin) {
+      const auto rest = read_runs(make_region(buffer, Bytes{begin - before}, Bytes{before}));
+      if (rest.size() == 1 && rest.front().value.moved_by(before) == first.value) begin -= before;
+    }
+  }
+  if (const std::uint64_t element = results_->element(last.value); element > 1) {
+    const std::uint64_t behind = (2 * element - phase_of(last.value, element) - last.at.width % element) % element;
+    if (behind > 0 && end + behind <= program_.buffer(buffer).size.value) {
+      const auto rest = read_runs(make_region(buffer, Bytes{end}, Bytes{behind}));
+      if (rest.size() == 1 && last.value.moved_by(last.at.width) == rest.front().value) end += behind;
+    }
+  }
+  const Region all = make_region(buffer, Bytes{begin}, Bytes{end - begin});
+  std::vector<Piece> pieces = read_runs(all);
+  const Piece* left = nullptr;
+  for (Piece& piece : pieces) {
+    if (results_->element(piece.value) > 1 && piece.value.mark == 0) {
+      const bool goes_on = left != nullptr && left->value.moved_by(left->at.width) == piece.value;
+      piece.value.mark = goes_on ? left->value.mark : ++marks_;
+    }
+    left = &piece;
+  }
+  write(all, pieces);
+}
+
+/// The first and last element of a run that was just written: takes the name of its bytes if the bytes next to them are
+/// the same element of another result.
+void SymbolicMemory::find_torn(const Region& run) {
+  const BufferId buffer = run.buffer;
+  const std::uint64_t begin = run.offset.value;
+  const std::uint64_t end = begin + run.width.value;
+  const auto forget = [&](std::uint64_t from, std::uint64_t bytes) {
+    write(make_region(buffer, Bytes{from}, Bytes{bytes}), {{{0, bytes}, Value{{{results_->unnamed(), 0, 0, 0}}}}});
+  };
+  const std::vector<Piece> pieces = read_runs(run);
+  const Piece& first = pieces.front();
+  const Piece& last = pieces.back();
+  if (const std::uint64_t element = results_->element(first.value); element > 1) {
+    const std::uint64_t phase = phase_of(first.value, element);
+    const std::uint64_t before = std::min(phase, begin);
+    bool torn = false;
+    for (const Piece& near : read_runs(make_region(buffer, Bytes{begin - before}, Bytes{before}))) {
+      torn =
+          torn || (near.value.moved_by(before - near.at.start) == first.value && near.value.mark != first.value.mark);
+    }
+    if (torn) forget(begin, std::min(element - phase, first.at.width));
+  }
+  if (const std::uint64_t element = results_->element(last.value); element > 1) {
+    const std::uint64_t inside = (phase_of(last.value, element) + last.at.width) % element;
+    const std::uint64_t room = program_.buffer(buffer).size.value - end;
+    const std::uint64_t behind = inside == 0 ? 0 : std::min(element - inside, room);
+    bool torn = false;
+    for (const Piece& near : read_runs(make_region(buffer, Bytes{end}, Bytes{behind}))) {
+      torn = torn ||
+             (last.value.moved_by(last.at.width + near.at.start) == near.value && near.value.mark != last.value.mark);
+    }
+    if (torn) forget(end - std::min(inside, last.at.width), std::min(inside, last.at.width));
+  }
+}
+
+}  // namespace cortado::verifier
