@@ -1,8 +1,9 @@
 #include "heap.hpp"
 
-#ifdef __GLIBC__
 #include <cstdint>
 #include <cstdlib>
+
+#ifdef __GLIBC__  // the headers above define it
 #include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
