@@ -45,12 +45,13 @@ TEST(Bench, SweepsVariantsSizesAndPrelaunch) {
 // takes for twice the bytes.
 TEST(Bench, TwiceTheBytesTakeALibraryNoLessTime) {
   constexpr std::array kMachines{"h100-8", "b200-8", "mi300x-8", "mi355x-8"};
+  constexpr std::array<Collective, 4> kLibraryCollectives{"all-gather", "reduce-scatter", "all-reduce", "all-to-all"};
   constexpr double kLevel = 0.97;
   for (const char* name : kMachines) {
     const Machine machine = load_machine(name).value();
     const auto target = open_target({"sim", machine.gpus, {}}, machine);
     ASSERT_TRUE(target);
-    for (const char* collective : {"all-gather", "reduce-scatter", "all-reduce", "all-to-all"}) {
+    for (const Collective collective : kLibraryCollectives) {
       BenchRequest request;
       request.base.collective = collective;
       request.variants = {"library"};
@@ -64,7 +65,7 @@ TEST(Bench, TwiceTheBytesTakeALibraryNoLessTime) {
         const auto row = runner.run(i);
         ASSERT_TRUE(row) << to_string(row.error().errors.front());
         EXPECT_GE(microseconds(row->time), kLevel * microseconds(last))
-            << name << " " << collective << " of " << row->bytes.value;
+            << name << " " << collective.name() << " of " << row->bytes.value;
         last = row->time;
       }
     }
