@@ -16,6 +16,9 @@
 namespace cortado::verifier {
 namespace {
 
+/// Rows and columns of a tile. Simulator and devices count in this range; compute units have room for far less.
+constexpr std::uint64_t kLargestTile = 65536;
+
 /// The output map of a GEMM contains every element of C exactly once, and its blocks fit where they go.
 bool check_map(FitCheck& fit, const Gemm& gemm) {
   if (gemm.c != Region{}) {
@@ -70,6 +73,11 @@ bool check_map(FitCheck& fit, const Gemm& gemm) {
 void check_gemm(FitCheck& fit, const Gemm& gemm) {
   if (gemm.m == 0 || gemm.n == 0 || gemm.k == 0 || gemm.tile_m == 0 || gemm.tile_n == 0) {
     fit.error("a gemm with an empty matrix or tile", "m, n, k, tile_m and tile_n must be at least 1");
+    return;
+  }
+  if (gemm.tile_m > kLargestTile || gemm.tile_n > kLargestTile) {
+    fit.error(fmt::format("a gemm with tiles of {} x {}", gemm.tile_m, gemm.tile_n),
+              fmt::format("tile_m and tile_n may be at most {}", kLargestTile));
     return;
   }
   fit.multiplied(gemm.dtype);

@@ -359,6 +359,10 @@ class ContractCheck {
       const Results::Content& content = memory_.results().content(operand);
       const auto& [width, value] = content.front();
       operands.push_back(text(value, width) + (content.size() > 1 ? ", ..." : ""));
+      // The rows of all others follow from the numbers of positions.
+      if (made.function == Function::embedding && operand == made.operands.back()) {
+        operands.back() += fmt::format(" in {} rows", memory_.results().rows(operand));
+      }
     }
     --depth_;
     if (!made.parameters.empty()) operands.push_back(fmt::format("{}", fmt::join(made.parameters, ", ")));

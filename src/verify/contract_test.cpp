@@ -189,6 +189,20 @@ TEST(VerifyContract, AProgramHasAnOutput) {
   program.contract.clauses.clear();
   program.buffers[1].role = BufferRole::scratch;
   expect_error(program, "the program has no output");
+  program.buffers[1] = {"out", {1}, {0}, BufferRole::output};
+  commands_of(program, "dma").erase(commands_of(program, "dma").begin());
+  expect_error(program, "the program has no output");
+}
+
+TEST(VerifyContract, CallersUseWhatItNames) {
+  Program program = point_to_point();
+  program.buffers[0].role = BufferRole::output;
+  program.contract.clauses.push_back({make_region({0}, {0}, {64}), {make_region({0}, {0}, {64})}});
+  EXPECT_THAT(errors_of(program).front().message, HasSubstr("an input of the contract is in output buffer in"));
+  program.buffers[0].role = BufferRole::inout;
+  EXPECT_THAT(errors_of(program), IsEmpty());
+  program.buffers[0].role = BufferRole::input;
+  EXPECT_THAT(errors_of(program).front().message, HasSubstr("an output of the contract is in input buffer in"));
 }
 
 TEST(VerifyContract, CoverageCountsColumnsOfMatricesOnce) {

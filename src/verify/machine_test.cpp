@@ -166,6 +166,8 @@ TEST(VerifyMachine, MemoryOfARank) {
   expect_error(machine, program, "the buffers of rank 1 up to one byte need more than the 8192 bytes");
   program.buffers.back().size = {~0ULL};
   expect_error(machine, program, "need more than the 8192 bytes");
+  program.buffers.back().host = 0;  // not in the memory of the GPU
+  EXPECT_TRUE(errors_on(machine, program).empty());
 }
 
 TEST(VerifyMachine, ComputeUnits) {

@@ -84,7 +84,10 @@ std::uint32_t Results::content(const Content& pieces, std::uint64_t rows) {
     describe(value, key);
   }
   const auto [known, fresh] = numbers_.try_emplace(std::move(key), static_cast<std::uint32_t>(contents_.size()));
-  if (fresh) contents_.push_back(std::move(joined));
+  if (fresh) {
+    contents_.push_back(std::move(joined));
+    rows_.push_back(rows);
+  }
   return known->second;
 }
 

@@ -78,6 +78,7 @@ class Results {
   using Content = std::vector<std::pair<std::uint64_t, Value>>;
   std::uint32_t content(const Content& pieces, std::uint64_t rows);
   const Content& content(std::uint32_t number) const { return contents_[number]; }
+  std::uint64_t rows(std::uint32_t number) const { return rows_[number]; }
 
   /// The value as a single term, so that it can be a factor: a sum becomes a source. None if it is a sum whose terms
   /// advance differently from run to run.
@@ -123,6 +124,7 @@ class Results {
   std::map<std::uint32_t, const Application*> applications_;     // by source
   std::map<std::vector<std::uint64_t>, std::uint32_t> numbers_;  // of contents, by their full description
   std::vector<Content> contents_;
+  std::vector<std::uint64_t> rows_;                           // of contents
   std::map<std::vector<std::uint64_t>, std::uint32_t> sums_;  // offsets relative to the first byte of the first term
   std::set<std::uint32_t> long_sums_;
 };

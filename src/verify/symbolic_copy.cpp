@@ -92,10 +92,13 @@ void SymbolicMemory::mark(const Region& run) {
   }
   const Region all = make_region(buffer, Bytes{begin}, Bytes{end - begin});
   std::vector<Piece> pieces = read_runs(all);
+  const std::uint32_t before = marks_;
   const Piece* left = nullptr;
   for (Piece& piece : pieces) {
     if (results_->element(piece.value) > 1 && piece.value.mark == 0) {
-      const bool goes_on = left != nullptr && left->value.moved_by(left->at.width) == piece.value;
+      // A stretch that the buffer holds in several pieces. An older mark may also be elsewhere.
+      const bool goes_on =
+          left != nullptr && left->value.mark > before && left->value.moved_by(left->at.width) == piece.value;
       piece.value.mark = goes_on ? left->value.mark : ++marks_;
     }
     left = &piece;

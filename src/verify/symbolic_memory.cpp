@@ -235,7 +235,8 @@ Piece SymbolicMemory::sum(const Piece& a, const Piece& b, DType dtype) {
   if (!a.value.is_defined() || !b.value.is_defined()) return {a.at, Value{}};
   const std::uint64_t size = size_of(dtype).value;
   Value total;
-  if (a.value.terms.size() + b.value.terms.size() > Results::kMostTerms) {
+  const bool long_sum = results_->is_long_sum(a.value.terms.front()) || results_->is_long_sum(b.value.terms.front());
+  if (long_sum || a.value.terms.size() + b.value.terms.size() > Results::kMostTerms) {
     total = Value{{{results_->long_sum(), 0, 0, a.at.stride}}};
   } else if (!add(a.value, b.value, dtype, a.at.start % size, a.at.stride % size, total)) {
     // Sums of another element type, or cut at other positions, do not add up to a sum of inputs.

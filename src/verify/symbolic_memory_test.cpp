@@ -10,14 +10,18 @@ namespace cortado::verifier {
 namespace symbolic_memory_test {
 
 /// Buffers 0, 1 and 2 of 64 bytes, 0 and 1 filled in iteration 0. `used` tells beforehand which strided regions come.
-struct Memory : SymbolicMemory {
+struct ThreeBuffers {
   static Program three_buffers(const std::vector<Region>& used) {
     Program program;
     program.buffers.assign(3, {"b", {0}, {64}, BufferRole::scratch});
     for (const Region& region : used) program.contract.clauses.push_back({region, {region}, DType::u8});
     return program;
   }
-  explicit Memory(const std::vector<Region>& used = {}) : SymbolicMemory(three_buffers(used)) {
+  Program program;
+};
+
+struct Memory : ThreeBuffers, SymbolicMemory {
+  explicit Memory(const std::vector<Region>& used = {}) : ThreeBuffers{three_buffers(used)}, SymbolicMemory(program) {
     fill(make_region({0}, {0}, {64}), 0);
     fill(make_region({1}, {0}, {64}), 0);
   }
@@ -87,6 +91,102 @@ TEST(SymbolicMemory, SumsOfOtherElementsAreNoSumsOfInputs) {
   const Value value = memory.at(2, 0);
   ASSERT_EQ(value.terms.size(), 1U);
   EXPECT_GE(value.terms[0].source, 3U);  // beyond the buffers: an unnamed result
+}
+
+/// Two sums of the same bytes, at 0 and 16 of buffer 2, and room for what is copied at 32.
+struct TwoSums : Memory {
+  explicit TwoSums(const std::vector<Region>& used = {}) : Memory(used) {
+    for (const std::uint64_t at : {0, 16}) {
+      execute(Kernel{KernelOp::reduce,
+                     {make_region({0}, {0}, {16}), make_region({1}, {0}, {16})},
+                     make_region({2}, {at}, {16}),
+                     DType::f32});
+    }
+  }
+  /// Bytes from .. from + bytes of the sum at `sum` to the same place of the copy.
+  void copy(std::uint64_t sum, std::uint64_t from, std::uint64_t bytes) {
+    execute(Copy{make_region({2}, {sum + from}, {bytes}), make_region({2}, {32 + from}, {bytes})});
+  }
+  bool has_sum() const {
+    for (std::uint64_t i = 0; i < 16; ++i) {
+      if (!(at(2, 32 + i) == at(2, i))) return false;
+    }
+    return true;
+  }
+};
+
+TEST(SymbolicMemory, WholeElementsMayComeFromTwoSums) {
+  TwoSums memory;
+  memory.copy(0, 0, 8);
+  memory.copy(16, 8, 8);
+  EXPECT_TRUE(memory.has_sum());
+}
+
+TEST(SymbolicMemory, PartsOfAnElementComeFromOneSum) {
+  TwoSums one;
+  one.copy(0, 0, 5);
+  one.copy(0, 7, 9);
+  one.copy(0, 5, 2);
+  EXPECT_TRUE(one.has_sum());
+  for (const std::uint64_t cut : {1, 6, 11, 15}) {
+    TwoSums two;
+    two.copy(0, 0, cut);
+    two.copy(16, cut, 16 - cut);
+    EXPECT_FALSE(two.has_sum()) << cut;
+    TwoSums reversed;
+    reversed.copy(16, cut, 16 - cut);
+    reversed.copy(0, 0, cut);
+    EXPECT_FALSE(reversed.has_sum()) << cut;
+  }
+  // Over a whole copy of the other sum.
+  TwoSums over;
+  over.copy(0, 0, 16);
+  over.copy(16, 6, 1);
+  EXPECT_FALSE(over.has_sum());
+}
+
+// By way of another place: the parts remember where they come from.
+TEST(SymbolicMemory, PartsOfAnElementKeepTheirMark) {
+  for (const std::uint64_t sum : {0, 16}) {
+    TwoSums memory;
+    memory.execute(Copy{make_region({2}, {sum}, {6}), make_region({2}, {48}, {6})});
+    memory.execute(Copy{make_region({2}, {48}, {6}), make_region({2}, {32}, {6})});
+    memory.copy(0, 6, 10);
+    EXPECT_EQ(memory.has_sum(), sum == 0);
+  }
+}
+
+// A mark is that of one stretch: what stands behind a marked copy has another one.
+TEST(SymbolicMemory, MarksDoNotSpread) {
+  TwoSums memory;
+  memory.copy(0, 0, 6);
+  memory.copy(0, 6, 10);
+  memory.copy(16, 8, 8);  // whole elements of the other sum
+  EXPECT_TRUE(memory.has_sum());
+  const auto parts = [&](std::uint64_t from, std::uint64_t to, std::uint64_t bytes) {
+    memory.execute(Copy{make_region({2}, {from}, {bytes}), make_region({2}, {to}, {bytes})});
+  };
+  parts(32 + 5, 48 + 5, 5);  // up to the middle of an element of the other sum
+  parts(10, 48 + 10, 6);     // and on with the first one
+  EXPECT_FALSE(memory.at(2, 48 + 9) == memory.at(2, 9) && memory.at(2, 48 + 10) == memory.at(2, 10));
+}
+
+TEST(SymbolicMemory, StridedCopiesOfPartsAreNoSums) {
+  const auto halves = [](std::uint64_t offset) { return Region{{2}, {offset}, {2}, 4, {4}}; };
+  TwoSums memory({halves(0)});
+  memory.execute(Copy{halves(0), halves(32)});
+  memory.execute(Copy{halves(18), halves(34)});
+  EXPECT_FALSE(memory.has_sum());
+}
+
+TEST(SymbolicMemory, SumsHaveALimitOfTerms) {
+  Memory memory;
+  const Region x = make_region({0}, {0}, {16});
+  for (int i = 0; i < 16; ++i) memory.execute(Kernel{KernelOp::reduce, {x, x}, x, DType::f32});
+  EXPECT_EQ(memory.at(0, 0).terms.size(), Results::kMostTerms);
+  for (int i = 0; i < 100; ++i) memory.execute(Kernel{KernelOp::reduce, {x, x}, x, DType::f32});
+  ASSERT_EQ(memory.at(0, 0).terms.size(), 1U);
+  EXPECT_TRUE(memory.results().is_long_sum(memory.at(0, 0).terms.front()));
 }
 
 TEST(SymbolicMemory, UndefinedBytesSpread) {

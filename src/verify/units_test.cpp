@@ -37,6 +37,10 @@ Program with_copies_on_units(const Copies& copies) {
          .commands = dma.commands};
   if (copies.kernel) dma.kernel = "copies";
   program.queues[1].compute_units = copies.gemm_units;
+  // Sixteen tiles can hold all eight units.
+  Gemm& gemm = gemm_of(program, "stream");
+  gemm.tile_m = gemm.tile_n = 1;
+  gemm.waits.front().tiles = 8;
   if (!copies.first) std::swap(commands_of(program, "host")[0], commands_of(program, "host")[1]);
   return program;
 }
@@ -57,6 +61,48 @@ TEST(VerifyUnits, CopiesBehindAPersistentGemmMayNeverStart) {
 TEST(VerifyUnits, ALimitLeavesUnits) {
   EXPECT_THAT(errors_of(with_copies_on_units({.first = false, .gemm_units = 7})), IsEmpty());
   EXPECT_THAT(codes_of(with_copies_on_units({.first = false, .gemm_units = 8})), ElementsAre("verify.units"));
+}
+
+TEST(VerifyUnits, AGemmHoldsNoMoreUnitsThanItHasWorkgroups) {
+  Program program = with_copies_on_units({.first = false});
+  Gemm& gemm = gemm_of(program, "stream");
+  gemm.tile_m = 2;
+  gemm.tile_n = 4;
+  gemm.waits.front().tiles = 1;
+  EXPECT_THAT(errors_of(program), IsEmpty()) << "two tiles on eight units";
+  gemm.split_k = 4;
+  EXPECT_THAT(codes_of(program), ElementsAre("verify.units"));
+}
+
+/// Kernels, or parts of one, that each raise a signal and then wait until all of them have.
+Program parts_that_meet(std::uint32_t parts, bool one_kernel, std::uint32_t units) {
+  ProgramBuilder builder("test", "test", 1);
+  const BufferId in = builder.buffer("in", {0}, {64}, BufferRole::input);
+  const BufferId out = builder.buffer("out", {0}, {64}, BufferRole::output);
+  const SignalId met = builder.signal("met");
+  const SignalId done = builder.signal("done");
+  const QueueId host = builder.host_queue("host");
+  for (std::uint32_t i = 0; i < parts; ++i) {
+    const std::string name = "part" + std::to_string(i);
+    const QueueId part = builder.compute_queue(name, {0}, 0, units, one_kernel ? "kernel" : name);
+    builder.add(part, Signal{met}).add(part, Wait{met, parts});
+    if (i == 0) builder.add(part, Copy{make_region(in, {0}, {64}), make_region(out, {0}, {64})});
+    builder.add(part, Signal{done}).add(host, Submit{part});
+  }
+  builder.add(host, Wait{done, parts});
+  builder.contract(point_to_point_contract(make_region(in, {0}, {64}), make_region(out, {0}, {64})));
+  return std::move(builder).finish();
+}
+
+TEST(VerifyUnits, AKernelNeedsUnitsToRaiseASignal) {
+  EXPECT_THAT(errors_of(parts_that_meet(2, false, 4)), IsEmpty());
+  EXPECT_THAT(codes_of(parts_that_meet(2, false, 8)), ElementsAre("verify.units"));
+  EXPECT_THAT(codes_of(parts_that_meet(3, false, 4)), ElementsAre("verify.units"));
+}
+
+TEST(VerifyUnits, AllPartsOfAKernelThatMeetNeedUnits) {
+  EXPECT_THAT(errors_of(parts_that_meet(8, true, 1)), IsEmpty());
+  EXPECT_THAT(codes_of(parts_that_meet(9, true, 1)), ElementsAre("verify.units"));
 }
 
 TEST(VerifyUnits, AKernelThatIsLaunchedFirstHoldsItsUnits) {
@@ -135,6 +181,7 @@ TEST(VerifyUnits, CirclesGoOverSeveralGpus) {
     Gemm gemm{matrix(as[r], 0, 2), matrix(bs[r], 0, 4), {}, 2, 4, 4};
     gemm.outputs = {{0, 0, 2, 4, matrix(cs[r], 0, 2)}};
     gemm.waits = {{0, arrived[r], 1}};
+    gemm.tile_m = gemm.tile_n = 1;
     const QueueId stream = builder.compute_queue("stream" + std::to_string(r), {r});
     builder.add(stream, gemm).add(stream, Signal{done[r]});
     const QueueId push = builder.compute_queue("push" + std::to_string(r), {r});

@@ -345,8 +345,9 @@ ComputeRunner::Outcome ComputeRunner::stop(PacketFault fault) {
 }
 
 std::string ComputeRunner::state() const {
-  static constexpr std::array<const char*, std::variant_size_v<ComputeOp>> kNames{
-      "wait", "signal", "copy", "kernel", "gemm", "call", "timestamp"};
+  static constexpr auto kNames =
+      std::to_array<const char*>({"wait", "signal", "copy", "kernel", "gemm", "call", "timestamp", "submit"});
+  static_assert(kNames.size() == std::variant_size_v<ComputeOp>);
   if (stopped_) return "stopped by a fault: " + fault_message_;
   if (operations_.empty()) {
     const std::lock_guard lock(incoming_mutex_);

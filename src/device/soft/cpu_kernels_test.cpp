@@ -75,6 +75,11 @@ TEST(CpuKernels, SumIntoOneOfTheSourcesAndOfOneSource) {
   std::vector<float> negative_zero{-0.0f}, out{1.0f};
   sum_spans(DType::f32, flat(out), std::vector<Span2D>{flat(negative_zero)}, 0, 4);
   EXPECT_TRUE(std::signbit(out[0])) << "one term is taken byte for byte";
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    std::vector<std::uint16_t> signalling_nan{0x7f81, 0x7c01}, copy(2);
+    sum_spans(dtype, flat(copy), std::vector<Span2D>{flat(signalling_nan)}, 0, 4);
+    EXPECT_EQ(copy, signalling_nan);
+  }
 }
 
 TEST(CpuKernels, CopySpanReshapes) {

@@ -1,7 +1,7 @@
 #include "device/soft/memory_map.hpp"
 
-#include <algorithm>
 #include <bit>
+#include <iterator>
 #include <mutex>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -48,17 +48,16 @@ Unexpected<Diagnostic> no_memory(std::string message) {
 MemoryMap::MemoryMap(Bytes gpu_bytes) : gpu_bytes_(gpu_bytes.value), host_bytes_(usable_host_bytes()) {}
 
 MemoryMap::~MemoryMap() {
-  for (const Allocation& allocation : live_) unmap_pages(allocation.mapping, allocation.mapped_bytes);
-  for (const Allocation& allocation : retired_) unmap_pages(allocation.mapping, allocation.mapped_bytes);
+  for (const auto& [begin, allocation] : live_) unmap_pages(allocation.mapping, allocation.mapped_bytes);
+  for (const auto& [begin, allocation] : retired_) unmap_pages(allocation.mapping, allocation.mapped_bytes);
 }
 
 Status MemoryMap::check_capacity(const MemoryRequest& request) const {
   std::uint64_t all = 0;
   std::uint64_t same_home = 0;
-  for (const Allocation& allocation : live_) {
-    const std::uint64_t bytes = allocation.range.end - allocation.range.begin;
+  for (const auto& [home, bytes] : live_bytes_) {
     all += bytes;
-    if (allocation.home == request.home) same_home += bytes;
+    if (home == request.home) same_home += bytes;
   }
   // Pages are committed when touched, so the kernel would not reject more than it has: it would end the process later.
   if (request.bytes.value > host_bytes_ || all > host_bytes_ - request.bytes.value) {
@@ -83,19 +82,20 @@ Result<Memory> MemoryMap::allocate(const MemoryRequest& request) {
   CORTADO_RETURN_IF_ERROR(check_capacity(request));
   CORTADO_ASSIGN_OR_RETURN(const Pages pages, map_pages(request.bytes.value, request.alignment.value));
   const auto begin = reinterpret_cast<std::uint64_t>(pages.data);
-  const auto place = std::ranges::lower_bound(live_, begin, {}, [](const Allocation& a) { return a.range.begin; });
-  live_.insert(place,
-               Allocation{{begin, begin + request.bytes.value}, pages.mapping, pages.mapped_bytes, request.home});
+  live_.emplace(begin,
+                Allocation{{begin, begin + request.bytes.value}, pages.mapping, pages.mapped_bytes, request.home});
+  live_bytes_[request.home] += request.bytes.value;
   return Memory{pages.data, request.bytes};
 }
 
 bool MemoryMap::retire(const std::byte* data) {
   const std::unique_lock lock(mutex_);
   const auto begin = reinterpret_cast<std::uint64_t>(data);
-  const auto place = std::ranges::lower_bound(live_, begin, {}, [](const Allocation& a) { return a.range.begin; });
-  if (place == live_.end() || place->range.begin != begin) return false;
-  retired_.push_back(*place);
-  live_.erase(place);
+  auto allocation = live_.extract(begin);
+  if (!allocation) return false;
+  const Range& range = allocation.mapped().range;
+  live_bytes_[allocation.mapped().home] -= range.end - range.begin;
+  retired_.insert(std::move(allocation));
   start_generation();
   return true;
 }
@@ -103,9 +103,9 @@ bool MemoryMap::retire(const std::byte* data) {
 void MemoryMap::unmap(const std::byte* data) {
   const std::unique_lock lock(mutex_);
   const auto begin = reinterpret_cast<std::uint64_t>(data);
-  const auto place = std::ranges::find(retired_, begin, [](const Allocation& a) { return a.range.begin; });
+  const auto place = retired_.find(begin);
   CORTADO_CHECK(place != retired_.end(), "only retired memory is unmapped");
-  unmap_pages(place->mapping, place->mapped_bytes);
+  unmap_pages(place->second.mapping, place->second.mapped_bytes);
   retired_.erase(place);
 }
 
@@ -133,8 +133,10 @@ void MemoryMap::unmap_host(const Memory& memory) {
 
 std::optional<Range> MemoryMap::find(std::uint64_t address, std::uint64_t bytes) const {
   const std::shared_lock lock(mutex_);
-  const auto after = std::ranges::upper_bound(live_, address, {}, [](const Allocation& a) { return a.range.begin; });
-  if (after != live_.begin() && std::prev(after)->range.holds(address, bytes)) return std::prev(after)->range;
+  const auto after = live_.upper_bound(address);
+  if (after != live_.begin() && std::prev(after)->second.range.holds(address, bytes)) {
+    return std::prev(after)->second.range;
+  }
   for (const auto& [ends, times] : callers_) {
     const Range range{ends.first, ends.second};
     if (range.holds(address, bytes)) return range;

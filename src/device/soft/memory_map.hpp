@@ -13,7 +13,6 @@
 #include <optional>
 #include <shared_mutex>
 #include <utility>
-#include <vector>
 
 #include "cortado/result.hpp"
 
@@ -93,8 +92,9 @@ class MemoryMap final : public AddressSpace {
   const std::uint64_t gpu_bytes_;
   const std::uint64_t host_bytes_;
   mutable std::shared_mutex mutex_;
-  std::vector<Allocation> live_;  // sorted by range.begin
-  std::vector<Allocation> retired_;
+  std::map<std::uint64_t, Allocation> live_;                                  // by range.begin
+  std::map<std::uint64_t, Allocation> retired_;                               // by range.begin
+  std::map<std::optional<RankId>, std::uint64_t> live_bytes_;                 // by home
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> callers_;  // begin and end -> number of times mapped
 };
 
