@@ -123,15 +123,19 @@ class Sweep {
     return interrupted() ? Exit::interrupted : Exit::ok;
   }
 
+  /// A planner was named, but there is no row of it.
+  bool planner_failed(const pipeline::BenchPlan& plan) const {
+    return !request_.planner.empty() && std::ranges::none_of(plan.points, [&](const pipeline::BenchPoint& point) {
+      return point.request.variant == request_.planner;
+    });
+  }
+
   /// Shows each row when it is ready, and keeps it in report_.
   Exit run_points(const pipeline::BenchPlan& plan, pipeline::PointRunner& runner) {
-    if (!table_.json()) {
-      console_.out(report::bench_heading(report_.header, table_.text()));
-      for (const report::SkippedRow& row : plan.skipped) console_.out(report::bench_line(row, table_.text()));
-    }
+    if (!table_.json()) console_.out(report::bench_heading(report_.header, table_.text()));
     Exit exit = Exit::ok;
-    for (std::size_t i = 0; i < plan.points.size() && !console_.reader_gone(); ++i) {
-      if (interrupted()) break;
+    for (std::size_t i = 0; i < plan.points.size(); ++i) {
+      if (interrupted() || (console_.reader_gone() && !table_.wants_files())) break;
       const CollectiveRequest& point = plan.points[i].request;
       console_.progress(fmt::format("{} of {}: {} {}{}", i + 1, plan.points.size(), format_bytes(point.bytes),
                                     plan.points[i].label, point.prelaunch ? " prelaunch" : ""));
@@ -140,7 +144,6 @@ class Sweep {
       if (!row && row.error().errors.front().about ==
                       About::machine) {  // a device with engines only: continue with those variants
         report_.skipped.push_back({point.bytes, point.variant, point.prelaunch, row.error().errors.front()});
-        if (!table_.json()) console_.out(report::bench_line(report_.skipped.back(), table_.text()));
         continue;
       }
       if (!row) return console_.failure(row.error());
@@ -148,7 +151,8 @@ class Sweep {
       if (row->wrong.value_or(0) > 0) exit = Exit::failed;
       report_.rows.push_back(*row);
     }
-    if (!interrupted()) return exit;
+    if (!table_.json()) console_.out(report::bench_notes(report_, table_.text()));
+    if (!interrupted()) return planner_failed(plan) ? Exit::failed : exit;
     report_.interrupted = true;
     console_.talk(fmt::format("interrupted: {} of {} rows are done", report_.rows.size(), plan.points.size()));
     return Exit::interrupted;

@@ -101,17 +101,15 @@ Result<pipeline::BenchRequest> sweep_request(const Arguments& arguments, const s
   }
   request.among = among(arguments);
   const auto planner = arguments.command() == "bench" ? arguments.find("--planner") : std::nullopt;
-  if (variants == "all" && !planner) return request;
-  std::vector<std::string> listed;
-  for (const VariantInfo& info : list_variants(request.base.collective)) listed.push_back(info.variant);
+  if (planner) request.planner = external_name(*planner);
+  if (variants == "all") return request;
   std::vector<std::string> known{kAutoVariant, "rccl", "nccl"};
-  known.insert(known.end(), listed.begin(), listed.end());
-  request.variants = variants == "all" ? std::move(listed) : split_names(variants);
+  for (const VariantInfo& info : list_variants(request.base.collective)) known.push_back(info.variant);
+  request.variants = split_names(variants);
   for (const std::string& variant : request.variants) {
     if (std::ranges::count(known, variant) > 0) continue;
     return fail("usage.variant", fmt::format("{} has no variant '{}'", collective, variant), "use all, " + join(known));
   }
-  if (planner) request.variants.push_back(external_name(*planner));
   return request;
 }
 

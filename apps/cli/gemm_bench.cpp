@@ -6,7 +6,10 @@
 #include "cortado/target.hpp"
 
 #include "command.hpp"
+#include "device/soft/soft.hpp"
+#include "gemm/gemm.hpp"
 #include "pipeline/bench.hpp"
+#include "software_products.hpp"
 #include "study_progress.hpp"
 #include "table_output.hpp"
 #include "target_request.hpp"
@@ -47,6 +50,14 @@ Result<Exit> bench_gemm(const Arguments& arguments, Console& console) {
   const RunOptions options{.iterations = arguments.number("--iters").value_or(pipeline::BenchRequest{}.iterations),
                            .warmup = *arguments.number("--warmup"),
                            .device = device_run_options(arguments)};
+  if (on == "soft") {
+    double all = 0;
+    for (const GemmShape& shape : shapes) all += flops(shape) * (options.iterations + options.warmup);
+    const auto rate = [&](DType dtype) { return device::soft_gemm_rate(dtype, request.soft); };
+    const auto warning = software_products_warning(all, defaults.dtype, options.iterations > 1, rate);
+    if (warning) console.talk(*warning);
+  }
+  console.stage("measuring");
   const auto report = pipeline::measure_gemms(shapes, machine, units, *target, options);
   if (!report) return console.failure(report.error());
   CORTADO_RETURN_IF_ERROR(table.show(console, pipeline::gemm_bench_document(*report)));

@@ -1,5 +1,7 @@
 // cortado overlap: a GEMM and a collective at the same time, by every strategy.
 #include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <set>
 
 #include <fmt/format.h>
@@ -11,11 +13,15 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
+#include "device/soft/soft.hpp"
+#include "gemm/gemm.hpp"
 #include "overlap_request.hpp"
 #include "pipeline/characterize.hpp"
 #include "pipeline/explain.hpp"
+#include "pipeline/overlap/times.hpp"
 #include "plan/external.hpp"
 #include "reproduce/evidence.hpp"
+#include "software_products.hpp"
 #include "study_progress.hpp"
 #include "table_output.hpp"
 #include "target_request.hpp"
@@ -88,7 +94,9 @@ class Overlap {
     CORTADO_ASSIGN_OR_RETURN(const auto request, target_request(arguments_, on, problem.ranks, machine));
     CORTADO_ASSIGN_OR_RETURN(const auto target, open_target(request, machine));
     if (target->predicts()) tell_what_is_borrowed(machine, console_);
-    if (!target->predicts()) watch_for_interrupt();  // a prediction may end at once: there is nothing to clean up
+    // What is predicted, or happens in this process alone, ends at once: there is nothing to clean up or to show.
+    if (!target->predicts() && on != "soft") watch_for_interrupt();
+    if (on == "soft") options.progress = measuring(problem, machine, options.run, request.soft);
     tell_many_chunks(options.knobs.chunks, problem.ranks == 0 ? machine.gpus : problem.ranks);
     if (arguments_.given("--with")) return run_what_if(problem, machine, options);
     const auto report = pipeline::study_overlap(problem, machine, *target, options);
@@ -137,7 +145,8 @@ class Overlap {
     options.contention = arguments_.given("--why");
     if (const auto objective = report::find_objective(arguments_.text("--objective"))) options.objective = *objective;
     options.threads = threads_of(arguments_);
-    options.progress = show_progress(console_);
+    const bool predicted = arguments_.command() != "overlap" || arguments_.text("--on") == kSimulator;
+    options.progress = show_progress(console_, predicted ? "predicting" : "measuring");
     if (arguments_.command() != "overlap" || arguments_.text("--on") == kSimulator) return options;
     options.run.device = device_run_options(arguments_);
     options.run.device.check = device::CheckOutputs::last;
@@ -145,6 +154,29 @@ class Overlap {
     options.run.iterations = *arguments_.number("--iters");
     options.run.warmup = kWarmup;
     return options;
+  }
+
+  /// Progress that begins with a warning if software multiplies for long: every program runs once to tell how long it
+  /// takes, then the warm-up and the iterations of a round, then once with a trace.
+  std::function<bool(std::size_t, std::size_t)> measuring(const OverlapProblem& problem, const Machine& machine,
+                                                          const RunOptions& run,
+                                                          const device::SoftOptions& soft) const {
+    double flops_once = 0;
+    for (const GemmShape& gemm : problem.gemms) flops_once += flops(gemm);
+    flops_once *= problem.ranks == 0 ? machine.gpus : problem.ranks;
+    const DType dtype = problem.gemms.front().dtype;
+    constexpr double kBesideIterations = 3;
+    return [this, flops_once, dtype, soft, iterations = run.iterations,
+            progress = show_progress(console_, "measuring")](std::size_t done, std::size_t of) {
+      if (done == 0) {
+        const double runs = kBesideIterations + pipeline::iterations_of_round(iterations);
+        const auto warning =
+            software_products_warning(flops_once * runs * static_cast<double>(of), dtype, iterations > 1,
+                                      [&](DType type) { return device::soft_gemm_rate(type, soft); });
+        if (warning) console_.talk(*warning);
+      }
+      return progress(done, of);
+    };
   }
 
   Outcome<report::Document> document(const pipeline::OverlapReport& report, const Machine& machine) const {

@@ -42,15 +42,20 @@ std::optional<std::string> software_products_warning(const Program& program, std
       dtype = gemm->dtype;
     }
   }
-  if (all < kFewestMeasured) return {};
+  return software_products_warning(all, dtype, iterations > 1, rate);
+}
+
+std::optional<std::string> software_products_warning(double flops, DType dtype, bool more_than_once,
+                                                     const std::function<double(DType)>& rate) {
+  if (flops < kFewestMeasured) return {};
   const double flops_per_second = rate(dtype);
-  const double seconds = all / flops_per_second;
+  const double seconds = flops / flops_per_second;
   if (seconds <= kPatience) return {};
   return fmt::format(
       "{} of GEMMs will run in software on this computer: {} at the {}/s measured here{}; --on sim predicts the time "
       "on GPUs within seconds",
-      flop_text(all), rough_duration(seconds), flop_text(flops_per_second),
-      iterations > 1 ? "; --iters 1 takes least time" : "");
+      flop_text(flops), rough_duration(seconds), flop_text(flops_per_second),
+      more_than_once ? "; --iters 1 takes least time" : "");
 }
 
 }  // namespace cortado::cli

@@ -15,6 +15,9 @@ namespace cortado::cli {
 /// per second of an element type and is not called for small programs.
 std::optional<std::string> software_products_warning(const Program& program, std::uint32_t iterations,
                                                      const std::function<double(DType)>& rate);
+/// For so many flops in all; `more_than_once` adds that --iters 1 takes least time.
+std::optional<std::string> software_products_warning(double flops, DType dtype, bool more_than_once,
+                                                     const std::function<double(DType)>& rate);
 
 /// "about 40 seconds", "about 5 minutes", "about 3 hours"
 std::string rough_duration(double seconds);

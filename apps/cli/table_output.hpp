@@ -41,6 +41,7 @@ class TableOutput {
   Status show(Console& console, const report::Document& document) const;
   Status write_files(const report::Document& document) const;
 
+  bool wants_files() const { return csv_ || html_; }
   bool wants_html() const { return html_.has_value(); }
   /// Only the page, if it was requested.
   Status write_html(const std::string& title, const std::vector<report::Document>& documents) const;

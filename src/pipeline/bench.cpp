@@ -21,6 +21,11 @@ std::vector<std::string> swept_variants(const BenchRequest& request, const Machi
   return names.empty() ? std::vector{request.base.variant} : names;
 }
 
+std::vector<std::string> with_planner(std::vector<std::string> variants, const BenchRequest& request) {
+  if (!request.planner.empty()) variants.push_back(request.planner);
+  return variants;
+}
+
 /// Whether the variant takes part in a sweep of prelaunch.
 bool can_prelaunch(Collective collective, const std::string& variant) {
   for (const VariantInfo& info : list_variants(collective)) {
@@ -33,10 +38,13 @@ bool can_prelaunch(Collective collective, const std::string& variant) {
 /// are swept; if only prelaunch is requested, the planner says why it is impossible.
 std::vector<CollectiveRequest> expand(const BenchRequest& request, const Machine& machine) {
   std::vector<CollectiveRequest> points;
+  const std::vector<std::string> variants = with_planner(swept_variants(request, machine), request);
   for (const Bytes size : request.sizes) {
-    for (const std::string& variant : swept_variants(request, machine)) {
+    for (const std::string& variant : variants) {
       const bool both = request.prelaunch.size() > 1;
       for (const bool prelaunch : request.prelaunch) {
+        // Of both kinds of launch, auto takes the better.
+        if (!prelaunch && both && variant == kAutoVariant) continue;
         if (prelaunch && both && !can_prelaunch(request.base.collective, variant)) continue;
         CollectiveRequest point = request.base;
         point.bytes = size;

@@ -20,6 +20,7 @@ namespace cortado::pipeline {
 struct BenchRequest {
   CollectiveRequest base;             ///< collective, ranks, dtype, root, ...; variant, bytes and prelaunch are swept
   std::vector<std::string> variants;  ///< empty = all of the collective; kAutoVariant = the one that is chosen
+  std::string planner{};              ///< in addition to the variants; empty: none
   std::vector<std::string> among{};   ///< variants that may be chosen; empty = all
   std::vector<Bytes> sizes;
   std::vector<bool> prelaunch{false, true};

@@ -1,6 +1,9 @@
 #include "report/bench_rows.hpp"
 
+#include <algorithm>
 #include <map>
+#include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -17,10 +20,18 @@ Bandwidths bandwidths_of(const BenchHeader& header, const BenchRow& row) {
   return bandwidths(header.collective, header.ranks, row.bytes, row.time);
 }
 
+/// Names of files may be long; what identifies them is mostly at their beginning.
+constexpr std::size_t kWidestVariant = 16;
+Cell variant_cell(const BenchRow& row) {
+  if (row.variant.size() <= kWidestVariant) return Cell(row.variant);
+  constexpr std::string_view kMore = "..";
+  return Cell(row.variant).shown_as(row.variant.substr(0, kWidestVariant - kMore.size()) + std::string(kMore));
+}
+
 std::vector<Field<BenchRow>> bench_fields(const BenchHeader& header) {
   std::vector<Field<BenchRow>> fields = with_energy<BenchRow>(
       {{{"bytes", "size", "B", 0, "size of the whole buffer, as in nccl-tests"}, &BenchRow::bytes},
-       {{"variant", "variant", "", 0, "variant of the collective"}, &BenchRow::variant},
+       {{"variant", "variant", "", 0, "variant of the collective"}, variant_cell},
        {{"prelaunch", "pre-launch", "", 0, "queues were submitted ahead of time and started by a trigger"},
         &BenchRow::prelaunch},
        {{"in_place", "in place", "", 0, "input and output share a buffer"}, &BenchRow::in_place},
@@ -38,10 +49,11 @@ std::vector<Field<BenchRow>> bench_fields(const BenchHeader& header) {
          header.simulated ? View::data : View::narrow},
         &BenchRow::wrong}},
       &BenchRow::energy, header.simulated ? View::narrow : View::data);
-  const std::map<std::string, std::size_t> widths{{"bytes", 12},     {"variant", header.variant_width},
-                                                  {"time_us", 10},   {"algbw_GBps", 8},
-                                                  {"busbw_GBps", 8}, {"energy_J", 8},
-                                                  {"power_W", 6}};
+  const std::map<std::string, std::size_t> widths{
+      {"bytes", 12},     {"variant", std::min(header.variant_width, kWidestVariant)},
+      {"time_us", 10},   {"algbw_GBps", 8},
+      {"busbw_GBps", 8}, {"energy_J", 8},
+      {"power_W", 6}};
   for (auto& [column, value] : fields) {
     if (const auto found = widths.find(column.key); found != widths.end()) column.width = found->second;
     column.align = column.key == "variant" ? Align::left : Align::right;
@@ -57,9 +69,32 @@ std::string iterations_text(const BenchHeader& header) {
   return fmt::format("median of {} iterations in a row, from an idle machine", header.iterations);
 }
 
-std::string skipped_note(const SkippedRow& row) {
-  return fmt::format("skipped {} {}{}: {}", format_bytes(row.bytes), row.variant, row.prelaunch ? " prelaunch" : "",
-                     to_string(row.reason));
+/// "skipped mcast at 1KiB and 10 other sizes: plan.feature: ...": one for each variant and kind of reason, which is
+/// told for the first size.
+std::vector<std::string> bench_skipped(const std::vector<SkippedRow>& skipped) {
+  struct Group {
+    const SkippedRow* first;
+    std::set<Bytes> sizes{};
+    bool plain = false;  // also without prelaunch
+  };
+  std::vector<Group> groups;
+  for (const SkippedRow& row : skipped) {
+    auto group = std::ranges::find_if(groups, [&](const Group& known) {
+      return known.first->variant == row.variant && known.first->reason.code == row.reason.code;
+    });
+    if (group == groups.end()) group = groups.insert(groups.end(), {.first = &row});
+    group->sizes.insert(row.bytes);
+    group->plain = group->plain || !row.prelaunch;
+  }
+  std::vector<std::string> notes;
+  for (const Group& group : groups) {
+    const std::size_t others = group.sizes.size() - 1;
+    notes.push_back(fmt::format("skipped {}{} at {}{}: {}", group.first->variant, group.plain ? "" : " prelaunch",
+                                format_bytes(group.first->bytes),
+                                others == 0 ? "" : fmt::format(" and {} other size{}", others, others == 1 ? "" : "s"),
+                                to_string(group.first->reason)));
+  }
+  return notes;
 }
 
 std::vector<std::string> lines_about(const BenchHeader& header) {
@@ -93,8 +128,8 @@ std::string bench_line(const BenchHeader& header, const BenchRow& row, const Tex
   return lines_of(header, options).line(table_of<BenchRow>("", "", bench_fields(header), {row}).rows.front());
 }
 
-std::string bench_line(const SkippedRow& row, const TextOptions& options) {
-  return comment_lines({skipped_note(row)}, options);
+std::string bench_notes(const BenchReport& report, const TextOptions& options) {
+  return comment_lines(bench_skipped(report.skipped), options);
 }
 
 Document bench_document(const BenchReport& report) {
@@ -125,7 +160,7 @@ Document bench_document(const BenchReport& report) {
                report.skipped);
   skipped.data_only = true;
   document.tables = {std::move(rows), std::move(skipped)};
-  for (const SkippedRow& row : report.skipped) document.notes.push_back(skipped_note(row));
+  document.notes = bench_skipped(report.skipped);
   return document;
 }
 

@@ -61,6 +61,7 @@ Document bench_document(const BenchReport& report);
 /// The text form in parts, so that rows can be shown as they are measured: all lines have fixed columns.
 std::string bench_heading(const BenchHeader& header, const TextOptions& options = {});
 std::string bench_line(const BenchHeader& header, const BenchRow& row, const TextOptions& options = {});
-std::string bench_line(const SkippedRow& row, const TextOptions& options = {});
+/// Behind the rows: what was skipped, in one line per variant and reason.
+std::string bench_notes(const BenchReport& report, const TextOptions& options = {});
 
 }  // namespace cortado::report

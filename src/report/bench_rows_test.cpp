@@ -21,7 +21,7 @@ BenchReport sample() {
 }
 
 TEST(BenchRows, TableHasUnitsAndTheNumbers) {
-  const BenchReport report = sample();
+  BenchReport report = sample();
   const std::string heading = bench_heading(report.header);
   for (const char* part : {"size", " B ", "time us", "algbw", "busbw", "GB/s", "#wrong", "measured on embedded node"}) {
     EXPECT_THAT(heading, HasSubstr(part));
@@ -32,7 +32,11 @@ TEST(BenchRows, TableHasUnitsAndTheNumbers) {
   }
   // Columns are aligned with their headings: the last heading line and a row are equally long.
   EXPECT_EQ(heading.size() - heading.rfind('\n', heading.size() - 2) - 1, line.size());
-  EXPECT_THAT(bench_line(report.skipped[0]), HasSubstr("7 bytes do not divide"));
+  report.skipped.push_back(report.skipped[0]);
+  report.skipped.back().bytes = Bytes{9};
+  report.skipped.back().prelaunch = true;
+  EXPECT_THAT(bench_notes(report), HasSubstr("at 7B and 1 other size: "));
+  EXPECT_THAT(bench_notes(report), HasSubstr("7 bytes do not divide"));
 }
 
 TEST(BenchRows, SimulatedRowsHaveNoWrongBytes) {

@@ -26,10 +26,11 @@ double longer(const OverlapRow& row, const OverlapRow& best) {
   return std::round(100 * (microseconds(row.time) / microseconds(best.time) - 1)) + 0.0;  // no "-0"
 }
 
-/// "serial takes 12 % longer"
+/// "serial takes 12 % longer", "serial takes 3.0 times as long"
 std::string against_best(const OverlapRow& row, const OverlapRow& best) {
   const double percent = longer(row, best);
   if (percent < 1) return fmt::format("{} is equally fast", row.strategy);
+  if (percent >= 100) return fmt::format("{} takes {:.1f} times as long", row.strategy, 1 + percent / 100);
   return fmt::format("{} takes {:.0f} % longer", row.strategy, percent);
 }
 
@@ -69,11 +70,14 @@ std::string time_reason(const OverlapReport& report, const OverlapRow& best) {
   }
   if (best.dil && std::abs(*best.dil - 1) >= 0.005) {
     // Tiles that wait or release are those of one GEMM, but others than a library would take.
-    sentences.push_back(
-        fmt::format("{} {:.0f} % {} than the {}",
-                    family_of(best) == "tiles" ? "its tiles make the GEMM take" : "the split GEMM takes",
-                    std::abs(100 * (*best.dil - 1)), *best.dil < 1 ? "less time" : "longer",
-                    family_of(best) == "tiles" ? "library's" : "whole one"));
+    const bool tiles = family_of(best) == "tiles";
+    const std::string_view what = tiles ? "its tiles make the GEMM take" : "the split GEMM takes";
+    const std::string_view than = tiles ? "library's" : "whole one";
+    constexpr double kTwice = 2;
+    sentences.push_back(*best.dil >= kTwice
+                            ? fmt::format("this although {} {:.0f} times as long as the {}", what, *best.dil, than)
+                            : fmt::format("{} {:.0f} % {} than the {}", what, std::abs(100 * (*best.dil - 1)),
+                                          *best.dil < 1 ? "less time" : "longer", than));
   }
   for (std::string& sentence : other_families(report, best)) sentences.push_back(std::move(sentence));
   return join(sentences, "; ");

@@ -16,16 +16,31 @@ std::string family_name(const std::string& strategy) {
   return strategy.substr(0, strategy.find('/'));
 }
 
-char letter_of(std::string_view name) {
-  constexpr std::pair<std::string_view, char> kLetters[] = {
-      {"serial-dma", 'D'},      {"serial", 'S'}, {"shard-p2p", 'P'}, {"uniform-fused-1d", 'U'},
-      {"hetero-fused-1d", 'H'}, {"tiles", 'T'},  {"waves", 'W'},     {"hetero-unfused", 'N'},
-      {"uniform-unfused", 'N'}, {"c3", '3'},     {"t3-mca", 'A'},    {"t3", 'M'}};
-  if (name.ends_with("2d")) return 'C';  // columns
+/// The usual letter of a strategy, or the first that none of the others has.
+char letter_of(std::string_view name, std::string_view taken) {
+  constexpr std::pair<std::string_view, char> kLetters[] = {{"serial-dma", 'D'},
+                                                            {"serial", 'S'},
+                                                            {"shard-p2p", 'P'},
+                                                            {"uniform-fused-1d", 'U'},
+                                                            {"hetero-fused-1d", 'H'},
+                                                            {"tiles", 'T'},
+                                                            {"waves", 'W'},
+                                                            {"hetero-unfused-1d", 'N'},
+                                                            {"uniform-unfused-1d", 'V'},
+                                                            {"c3", '3'},
+                                                            {"t3-mca", 'A'},
+                                                            {"t3", 'M'},
+                                                            {"uniform-fused-2d", 'C'},
+                                                            /* columns */ {"uniform-unfused-2d", 'E'},
+                                                            {"hetero-unfused-2d", 'L'},
+                                                            {"hetero-fused-2d", 'K'}};
+  const auto is_free = [&](char letter) { return taken.find(letter) == std::string_view::npos; };
   for (const auto& [start, letter] : kLetters) {
-    if (name.starts_with(start)) return letter;
+    if (name.starts_with(start) && is_free(letter)) return letter;
   }
-  return 'X';
+  constexpr std::string_view kAll = "XYZBFGIJOQRabcdefghijklmnopqrstuvwxyzACDEHKLMNPSTUVW";
+  const auto letter = std::ranges::find_if(kAll, is_free);
+  return letter == kAll.end() ? '?' : *letter;
 }
 
 /// Everything but the times.
@@ -71,7 +86,7 @@ void fill_map(const std::vector<std::optional<OverlapReport>>& reports, report::
     const auto found = std::ranges::find(map.schedules, name);
     if (found != map.schedules.end()) return static_cast<std::size_t>(found - map.schedules.begin());
     map.schedules.push_back(name);
-    map.letters += letter_of(name);
+    map.letters += letter_of(name, map.letters);
     return map.schedules.size() - 1;
   };
   for (const auto& report : reports) {

@@ -210,7 +210,9 @@ class OverlapStudy {
     }
     if (report_.simulated) return;
     report_.iterations = measured_iterations(options_.run.iterations);
-    report_.note = "CUs and priorities have no effect on the embedded node, whose kernels and engines are threads";
+    report_.note =
+        "CUs and priorities have no effect on the embedded node, whose kernels and engines are threads; ideal is "
+        "computed from GEMM and collective measured alone, so rows may beat it within the spread of measurements";
   }
 
   // --- Rows ----------------------------------------------------------------------------------------------------------

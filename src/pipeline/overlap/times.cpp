@@ -8,9 +8,8 @@
 namespace cortado::pipeline {
 namespace {
 
-/// An iteration that takes longer needs only one warm-up, and one with timestamps tells as much as two.
+/// An iteration that takes longer needs only one warm-up.
 constexpr Nanoseconds kLong{50'000'000};
-constexpr std::uint32_t kTracedIterations = 2;
 
 /// Other work on the computer slows down whatever runs at that moment. So all programs are measured in turn,
 /// round after round, and the median round of each counts.
@@ -77,7 +76,8 @@ Outcome<OverlapTimes> predicted_times(Target& target, const VerifiedProgram& pro
   return times;
 }
 
-/// One iteration tells how long it takes; then a run without timestamps, and one with them for the parts.
+/// One iteration tells how long it takes; then a run without timestamps, and an iteration with them for the parts,
+/// whose share of its time is taken: timestamps and chance make it longer or shorter than the others.
 Outcome<OverlapTimes> measured_times(Target& target, const VerifiedProgram& program, const TimeOptions& options) {
   RunOptions asked = options.run;
   asked.iterations = iterations_of_round(options.run.iterations);
@@ -93,12 +93,17 @@ Outcome<OverlapTimes> measured_times(Target& target, const VerifiedProgram& prog
   RunOptions traced = asked;
   traced.trace = true;
   traced.warmup = is_long ? 0 : std::min(asked.warmup, 1U);
-  traced.iterations = is_long ? 1 : std::min(asked.iterations, kTracedIterations);
+  traced.iterations = 1;
   traced.device.check = device::CheckOutputs::none;
   const auto spans = target.run(program, traced);
   if (!spans) return fail(spans.error());
   const RoleTimes parts = times_by_role(spans->timeline, program.program());
-  OverlapTimes times{.time = run->time, .gemm = parts.gemm, .comm = parts.collective, .sent = parts.sent};
+  const double scale = ratio(run->time, spans->time);
+  const auto scaled = [&](Nanoseconds part) {
+    return std::min(run->time, Nanoseconds{std::llround(scale * static_cast<double>(part.value))});
+  };
+  OverlapTimes times{
+      .time = run->time, .gemm = scaled(parts.gemm), .comm = scaled(parts.collective), .sent = scaled(parts.sent)};
   times.wrong = run->check->wrong;
   return times;
 }
@@ -116,9 +121,11 @@ std::uint32_t measured_iterations(std::uint32_t iterations) {
 Outcome<std::vector<Outcome<OverlapTimes>>> time_all(const std::vector<TimeOne>& jobs, bool predicted,
                                                      std::uint32_t threads, const Progress& progress) {
   std::vector<std::optional<Outcome<OverlapTimes>>> rounds(jobs.size() * (predicted ? 1 : kMeasuredRounds));
-  const bool all = for_each_in_parallel(
-      rounds.size(), predicted ? threads : 1, [&](std::size_t i) { rounds[i] = jobs[i % jobs.size()](); },
-      [&](std::size_t done) { return !progress || progress(done, rounds.size()); });
+  const bool all =
+      (!progress || progress(0, rounds.size())) &&
+      for_each_in_parallel(
+          rounds.size(), predicted ? threads : 1, [&](std::size_t i) { rounds[i] = jobs[i % jobs.size()](); },
+          [&](std::size_t done) { return !progress || progress(done, rounds.size()); });
   if (!all) return fail_at(Stage::run, {"overlap.interrupted", "interrupted before it was finished", ""});
   std::vector<Outcome<OverlapTimes>> times;
   for (std::size_t i = 0; i < jobs.size(); ++i) times.push_back(median_round(rounds, i, jobs.size()));
