@@ -8,12 +8,15 @@
 #include "cortado/overlap.hpp"
 #include "cortado/study.hpp"
 
+#include "plan/choose_schedule.hpp"
+
 namespace cortado::pipeline {
 
 /// A strategy as it was asked for; without one, the searched best.
 struct Asked {
   std::string name;
   NamedStrategy named{};
+  ScheduleFamily searched = ScheduleFamily::all;  ///< less what other rows search
 
   bool is_serial() const { return named.strategy && named.strategy->name == "serial"; }
   /// serial is part of the basis, ideals follow from it.
