@@ -267,11 +267,22 @@ Result<std::string> json_reference() {
   return text;
 }
 
+/// How a name of the list may go on.
+const std::vector<std::string> kStrategyNotes{
+    "after a FiCCO schedule or tiles: /N splits into N chunks (hetero-fused-1d/8, tiles-ag/2); -cores, with or without "
+    "it: kernels on CUs copy, not DMA engines (tiles-ag/1-cores, serial-dma/cores); -stores, tiles after a GEMM: the "
+    "GEMM itself stores to its peers (waves/1-stores)",
+    "after c3-sp and c3-sp-rp: /N is the number of CUs of the collective (c3-sp/32); after c3* and conccl*: the "
+    "variant "
+    "of the collective (conccl/bcst-prelaunch)",
+    "cortado overlap also searches among these forms, unless --strategy says what to compare"};
+
 Result<Exit> show_list(const Arguments& arguments, Console& console, const std::string& what, Result<Table> table) {
   if (!table) return fail(table.error());
   report::Document document{.schema = "cortado.list"};
   table->key = what;
   document.tables.push_back(*std::move(table));
+  if (what == "strategies") document.notes = kStrategyNotes;
   CORTADO_RETURN_IF_ERROR(TableOutput(arguments).show(console, document));
   return Exit::ok;
 }

@@ -88,6 +88,7 @@ class Overlap {
     CORTADO_ASSIGN_OR_RETURN(const Machine machine, machine_of(arguments_));
     if (arguments_.given("--map")) return run_map(machine);
     CORTADO_ASSIGN_OR_RETURN(const OverlapProblem problem, overlap_problem(arguments_, collective_, machine));
+    CORTADO_RETURN_IF_ERROR(check_writable(problem, strategies));
     CORTADO_ASSIGN_OR_RETURN(pipeline::OverlapOptions options, this->options());
     options.strategies = strategies;
     const std::string on = arguments_.command() == "overlap" ? arguments_.text("--on") : std::string(kSimulator);
@@ -137,6 +138,32 @@ class Overlap {
     if (trace) CORTADO_RETURN_IF_ERROR(check_output_path(*trace, {machine, output}));
     if (program_file()) CORTADO_RETURN_IF_ERROR(check_output_path(output, {machine}));
     return table_.check({machine, output, trace.value_or("")});
+  }
+
+  bool writes_choice() const { return program_file() || arguments_.find("--trace"); }
+
+  /// Whether the choice can be a program, as far as that is known before it is made.
+  Status check_writable(const OverlapProblem& problem, const std::vector<std::string>& strategies) const {
+    if (!writes_choice() || arguments_.given("--with")) return {};
+    CORTADO_RETURN_IF_ERROR(pipeline::check_one_program(problem));
+    const auto no_program = [&](const std::string& name) {
+      const auto named = find_strategy(name);
+      if (!named) return false;
+      return !named->strategy->plan || (name == "serial" && problem.relation != Relation::independent);
+    };
+    if (strategies.empty() || !std::ranges::all_of(strategies, no_program)) return {};
+    return fail(not_a_program(strategies.front(), problem.relation));
+  }
+
+  static Diagnostic not_a_program(const std::string& name, Relation relation) {
+    const auto named = find_strategy(name);
+    const bool bound = named && !named->strategy->plan;
+    const char* const parts =
+        relation == Relation::gemm_needs_collective ? "the collective, then the GEMM" : "the GEMM, then the collective";
+    return {"overlap.program",
+            bound ? fmt::format("{} is a bound, not a program", name)
+                  : fmt::format("{} is not a single program: it is {}", name, parts),
+            "choose a strategy with --strategy; serial-dma is a single program"};
   }
 
   Result<pipeline::OverlapOptions> options() const {
@@ -239,14 +266,8 @@ class Overlap {
   Outcome<void> write_choice(const pipeline::OverlapReport& report, const Machine& machine, Target& target,
                              RunOptions options) const {
     const auto trace = arguments_.find("--trace");
-    if (!trace && !program_file()) return {};
-    if (!report.chosen) {
-      return fail_at(Stage::plan,
-                     {"overlap.program",
-                      fmt::format("{} is not a single program: it is the GEMM, then the collective", report.choice),
-                      "choose a strategy with --strategy; serial-dma is a single program"});
-    }
-    if (const Status one = pipeline::check_one_program(report.problem); !one) return fail_at(Stage::plan, one.error());
+    if (!writes_choice()) return {};
+    if (!report.chosen) return fail_at(Stage::plan, not_a_program(report.choice, report.problem.relation));
     if (program_file()) {
       const Status written = write_file(*program_file(), to_json(report.chosen->program));
       if (!written) return fail_at(Stage::prepare, written.error());

@@ -29,7 +29,7 @@
 //   speed-up         = serial / time
 //   ideal            = the longer of GEMM and collective, each alone and with the fastest method that strategies may
 //                      use: the GEMM on all CUs (next to an independent collective also on all but one per die), the
-//                      collective with the library or on DMA engines. For an all-reduce: the longer of GEMM and
+//                      collective with the library, other kernels or DMA engines. All-reduce: the longer of GEMM and
 //                      reduce-scatter, plus the all-gather; or GEMM plus all-reduce, if that is less. On devices
 //                      only with the library
 //   share of ideal   = (speed-up - 1) / (serial / ideal - 1); slightly above 1 if the GEMM of a strategy is faster
@@ -99,9 +99,10 @@ struct OverlapReport {
   std::vector<OverlapRow> rows;
   std::vector<report::SkippedWay> skipped;
   report::Objective objective = report::Objective::time;
-  std::string choice;  ///< the best of the rows that have a program; the first of equally good ones
-  std::string reason;  ///< one line
-  std::string note;    ///< one line on how to read it; may be empty
+  std::string choice;            ///< the best of the rows that have a program; the first of equally good ones
+  bool among_requested = false;  ///< the choice is the best of a given list, not of all
+  std::string reason;            ///< one line
+  std::string note;              ///< one line on how to read it; may be empty
   std::shared_ptr<const PlannedOverlap> chosen;  ///< nullptr: the choice is not one program
 
   const OverlapRow* row(std::string_view strategy) const;  ///< also by its name alone: "hetero-fused-1d"
@@ -109,7 +110,7 @@ struct OverlapReport {
 
 /// Means: the strategy that a search predicts to be fastest, and serial for comparison.
 inline constexpr std::string_view kAutoStrategy = "auto";
-/// Means: every strategy that applies.
+/// Means: every strategy that applies, and the best one found by search.
 inline constexpr std::string_view kAllStrategies = "all";
 
 struct OverlapOptions {

@@ -45,16 +45,17 @@ struct OverlapWay {
   bool tuned = false;            ///< their kernels were chosen for these units; else for all
   std::int32_t priority = 0;     ///< of the collectives' kernels over the GEMMs'
   std::string why{};             ///< one line for the user
+  std::string strategy{};        ///< of auto: the one that does it this way; empty: none
 
   const CollectiveRequest& collective() const { return collectives.front(); }
   bool on_cores() const;  ///< the collectives run on compute units
   GemmUnits gemm_cus() const { return {gemm_units, tuned}; }
 };
 
-/// The way of a strategy of C3 or ConCCL, or of serial; "auto" is the fastest that the cost model knows. Nothing is
-/// built. Refuses GEMMs that the machine cannot do (check_gemm) or that add to their output (c3.accumulate),
-/// collectives that cannot be planned, one rank (c3.ranks), and strategies for which a collective has no variant
-/// (c3.variant) or the machine too few compute units (c3.partition).
+/// The way of a strategy of C3 or ConCCL, or of serial; "auto" is the fastest by the cost model's simulations.
+/// Nothing is built otherwise. Refuses GEMMs that the machine cannot do (check_gemm) or that add to their output
+/// (c3.accumulate), collectives that cannot be planned, one rank (c3.ranks), and strategies for which a collective has
+/// no variant (c3.variant) or the machine too few compute units (c3.partition).
 Result<OverlapWay> choose_way(std::string_view strategy, const OverlapProblem& problem, const Machine& machine,
                               const CostModel& cost);
 

@@ -28,7 +28,8 @@ namespace cortado {
 /// Of which a search chooses.
 enum class ScheduleFamily {
   ficco,  ///< serial, shard-p2p and the schedules of FiCCO
-  all,    ///< and tiles
+  tiles,  ///< tiles, waves, and serial by kernels that copy
+  all,
 };
 
 /// serial first, shard-p2p, then all schedules of list_schedules() with every number of chunks that is searched: a

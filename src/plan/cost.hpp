@@ -27,6 +27,10 @@ class CostModel {
   virtual Result<Nanoseconds> together(const OverlapProblem& /*problem*/, const OverlapWay& /*way*/) const {
     return unknown();
   }
+  /// The same, simulated; unless the model does, as together().
+  virtual Result<Nanoseconds> simulated_together(const OverlapProblem& problem, const OverlapWay& way) const {
+    return together(problem, way);
+  }
 
   // Of a GEMM and the collective that it depends on, cut by a schedule:
   /// Not above the exact time; if it is above `enough`, any time between them will do. This and the next may let pass

@@ -42,7 +42,8 @@ struct OverlapQuestion {
   StrategyKnobs knobs{};
 };
 
-/// The best that a search over strategies, variants and numbers of chunks predicts.
-Result<PlannedOverlap> plan_searched(const OverlapQuestion& question);
+/// The best that a search over strategies, variants and numbers of chunks predicts. For a dependent problem among the
+/// schedules of the family; of all, also c3.
+Result<PlannedOverlap> plan_searched(const OverlapQuestion& question, ScheduleFamily family = ScheduleFamily::all);
 
 }  // namespace cortado

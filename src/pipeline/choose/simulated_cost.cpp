@@ -24,10 +24,8 @@ Result<Nanoseconds> SimulatedCost::collective(const CollectiveRequest& request) 
 }
 
 Result<Nanoseconds> SimulatedCost::together(const OverlapProblem& problem, const OverlapWay& way) const {
-  if (problem.gemms.size() + way.collectives.size() > 2) {  // sim/fast knows one of each
-    CORTADO_ASSIGN_OR_RETURN(Program program, plan_overlap(problem, way, machine_));
-    return simulated_time(unproved(std::move(program), machine_));
-  }
+  // sim/fast knows one of each.
+  if (problem.gemms.size() + way.collectives.size() > 2) return simulated_together(problem, way);
   CollectiveRequest alone = way.collective();
   alone.host = HostThreads::per_rank;
   CORTADO_ASSIGN_OR_RETURN(const sim::CollectiveProfile known, profile(alone));
@@ -42,6 +40,11 @@ Result<Nanoseconds> SimulatedCost::together(const OverlapProblem& problem, const
                            .collective_units = way.on_cores() ? units(alone.compute_units) : 0,
                            .collective_first = way.order == LaunchOrder::collective_first},
                           known, machine_);
+}
+
+Result<Nanoseconds> SimulatedCost::simulated_together(const OverlapProblem& problem, const OverlapWay& way) const {
+  CORTADO_ASSIGN_OR_RETURN(Program program, plan_overlap(problem, way, machine_));
+  return simulated_time(unproved(std::move(program), machine_));
 }
 
 Result<Nanoseconds> SimulatedCost::least(const DependentRequest& request, const FiccoSchedule& schedule,

@@ -20,6 +20,7 @@ class SimulatedCost : public CostModel {
   Result<Nanoseconds> gemm(const GemmShape& shape, std::uint32_t units) const override;
   Result<Nanoseconds> collective(const CollectiveRequest& request) const override;
   Result<Nanoseconds> together(const OverlapProblem& problem, const OverlapWay& way) const override;
+  Result<Nanoseconds> simulated_together(const OverlapProblem& problem, const OverlapWay& way) const override;
   Result<Nanoseconds> least(const DependentRequest& request, const FiccoSchedule& schedule,
                             Nanoseconds enough) const override;
   Result<Nanoseconds> likely(const DependentRequest& request, const FiccoSchedule& schedule) const override;

@@ -21,18 +21,25 @@ Result<std::vector<Asked>> find_asked(const OverlapProblem& problem, const Machi
     }
     return {};
   };
+  // The search is over the schedules of FiCCO and tiles, and c3.
+  const bool searchable = independent || find_strategy("ficco")->strategy->applies(problem, machine);
+  // Beside the rows of all strategies, ficco and c3 among them, which every search would find as well.
+  const auto add_rest = [&] {
+    if (searchable) all.push_back({.name = std::string(kAutoStrategy), .searched = ScheduleFamily::tiles});
+  };
   if (names.empty()) {
     for (const bool bounds : {false, true}) {
       for (const Strategy& strategy : strategies()) {
         if (strategy.by_default && bounds == !strategy.plan) CORTADO_RETURN_IF_ERROR(add(strategy.name, false));
       }
-      if (!bounds && independent) all.push_back({std::string(kAutoStrategy)});
+      if (!bounds) add_rest();
     }
     return all;
   }
   for (const std::string& name : names) {
     if (name == kAllStrategies) {
       for (const Strategy& strategy : strategies()) CORTADO_RETURN_IF_ERROR(add(strategy.name, false));
+      add_rest();
       continue;
     }
     if (name != kAutoStrategy) {
@@ -40,11 +47,8 @@ Result<std::vector<Asked>> find_asked(const OverlapProblem& problem, const Machi
       continue;
     }
     if (std::ranges::count(names, "serial") == 0) CORTADO_RETURN_IF_ERROR(add("serial", true));
-    if (independent) {
-      all.push_back({name});
-    } else {
-      // The search is over the schedules of FiCCO and tiles, and c3.
-      if (find_strategy("ficco")->strategy->applies(problem, machine)) all.push_back({name});
+    if (searchable) all.push_back({name});
+    if (!independent) {
       for (const char* best : {"t3", "t3-mca"}) CORTADO_RETURN_IF_ERROR(add(best, false));
     }
   }

@@ -8,12 +8,15 @@
 #include "cortado/plan.hpp"
 #include "cortado/study.hpp"
 
+#include "plan/choose_schedule.hpp"
+
 namespace cortado::pipeline {
 
 /// A requested strategy; without one, the best that a search finds.
 struct Asked {
   std::string name;
   NamedStrategy named{};
+  ScheduleFamily searched = ScheduleFamily::all;  ///< less what other rows search
 
   bool is_serial() const { return named.strategy && named.strategy->name == "serial"; }
   /// serial is part of the basis, and ideals follow from it.

@@ -1,5 +1,7 @@
 // Ideals are bounds: no strategy is faster, whatever the problem.
 #include <array>
+#include <cstddef>
+#include <cstdint>
 
 #include <gtest/gtest.h>
 
@@ -7,34 +9,10 @@
 
 #include "base/random.hpp"
 #include "gemm/gemm.hpp"
+#include "pipeline/overlap/random_problem.hpp"
 
 namespace cortado::pipeline {
 namespace bound_test {
-
-std::uint64_t drawn(Random& random, std::uint64_t least_bits, std::uint64_t most_bits) {
-  const std::uint64_t power = std::uint64_t{1} << (least_bits + random.below(most_bits - least_bits + 1));
-  return random.chance(3) ? 3 * power : power;
-}
-
-/// Small GEMMs and collectives, beside which launches count, as often as large ones.
-OverlapProblem problem_of(Random& random) {
-  constexpr std::array<Collective, 4> kCollectives{"all-gather", "reduce-scatter", "all-reduce", "all-to-all"};
-  const Collective collective = kCollectives[random.below(kCollectives.size())];
-  const bool reduces = collective == "reduce-scatter" || collective == "all-reduce";
-  OverlapProblem problem{.gemms = {{8 * drawn(random, 3, 12), drawn(random, 5, 12), drawn(random, 5, 12)}},
-                         .collectives = {{.collective = collective}},
-                         .ranks = static_cast<std::uint32_t>(2 << random.below(3))};
-  if (random.chance(2)) {
-    problem.relation = Relation::independent;
-    problem.collectives.front().bytes = Bytes{drawn(random, 10, 26)};
-    problem.collectives.front().in_place = collective == "all-gather";
-    problem.collectives.front().dtype = problem.gemm().dtype;
-  } else {
-    const bool behind = reduces || (collective == "all-to-all" && random.chance(2));
-    problem.relation = behind ? Relation::collective_needs_gemm : Relation::gemm_needs_collective;
-  }
-  return problem;
-}
 
 /// A GEMM that shares its CUs for a while may fill its last wave better than it does on any number of them alone.
 constexpr double kWaves = 0.002;
@@ -54,12 +32,11 @@ void compare(const OverlapProblem& problem, const Machine& machine, std::size_t&
 
 TEST(OverlapBound, NoStrategyIsFasterThanIdeal) {
   constexpr int kProblems = 40;
-  constexpr std::array kMachines{"mi300x-8", "h100-8", "mi355x-8", "b200-8", "mi300x-8+t3", "mi250x-8"};
   Random random(14);
   std::size_t compared = 0;
   for (int i = 0; i < kProblems; ++i) {
-    const Machine machine = load_machine(kMachines[random.below(kMachines.size())]).value();
-    OverlapProblem problem = problem_of(random);
+    const Machine machine = load_machine(kMachinesOfProblems[random.below(kMachinesOfProblems.size())]).value();
+    OverlapProblem problem = random_problem(random);
     if (machine.name == "mi250x-8") problem.ranks = 8;
     ASSERT_NO_FATAL_FAILURE(compare(problem, machine, compared));
   }
@@ -83,6 +60,22 @@ TEST(OverlapBound, NorIsT3OnItsOwnMachines) {
     ASSERT_NO_FATAL_FAILURE(compare(problem, machine, compared));
   }
   EXPECT_GE(compared, 4U * kProblems);
+}
+
+// Launches are all of it, and kernels that no library has are the fastest.
+TEST(OverlapBound, SmallOnes) {
+  std::size_t compared = 0;
+  for (const char* const name : kMachinesOfProblems) {
+    const Machine machine = load_machine(name).value();
+    for (const Collective collective : {Collective("all-gather"), Collective("all-to-all")}) {
+      for (const std::uint64_t side : {64, 128, 512}) {
+        const OverlapProblem problem{.relation = Relation::gemm_needs_collective,
+                                     .gemms = {{side, side, side}},
+                                     .collectives = {{.collective = collective}}};
+        ASSERT_NO_FATAL_FAILURE(compare(problem, machine, compared));
+      }
+    }
+  }
 }
 
 }  // namespace bound_test

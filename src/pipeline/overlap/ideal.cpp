@@ -118,20 +118,28 @@ class Ideal {
   }
 
   std::optional<Nanoseconds> fastest_way(const CollectiveRequest& request) const {
-    std::optional<Nanoseconds> engines = fastest_on_engines(request);
-    if (!independent()) return engines;
-    CollectiveRequest kernels = request;
-    kernels.compute_units = machine_.compute_units;
-    return least_of({.base = kernels, .in_place = request.in_place, .among = {kCoresVariants}}, engines);
+    const std::optional<Nanoseconds> engines = fastest_on_engines(request);
+    if (problem_.relation == Relation::collective_needs_gemm) return engines;
+    ChoiceRequest kernels = left_open(request);
+    kernels.base.compute_units = machine_.compute_units;
+    kernels.among = {kCoresVariants};
+    return least_of(kernels, engines);
   }
 
-  std::optional<Nanoseconds> fastest_on_engines(CollectiveRequest request) const {
-    request.prelaunch = independent();  // nothing that depends on a GEMM is submitted ahead
-    // The GEMM writes or reads its own block of an all-to-all in place.
-    if (!independent() && request.collective == "all-to-all") request.own_block = false;
-    ChoiceRequest choice{.base = request, .among = {kDmaVariants}};
+  std::optional<Nanoseconds> fastest_on_engines(const CollectiveRequest& request) const {
+    ChoiceRequest engines = left_open(request);
+    engines.base.prelaunch = independent();  // nothing that depends on a GEMM is submitted ahead
+    engines.among = {kDmaVariants};
+    return least_of(engines, {});
+  }
+
+  /// Strategies for dependent problems decide where a collective works.
+  ChoiceRequest left_open(const CollectiveRequest& request) const {
+    ChoiceRequest choice{.base = request};
     if (independent()) choice.in_place = request.in_place;
-    return least_of(choice, {});
+    // The GEMM writes or reads its own block of an all-to-all in place.
+    if (!independent() && request.collective == "all-to-all") choice.base.own_block = false;
+    return choice;
   }
 
   /// The shortest of the candidates' times and `least`.

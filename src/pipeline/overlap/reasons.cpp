@@ -53,6 +53,15 @@ std::vector<std::string> other_families(const OverlapReport& report, const Overl
   return sentences;
 }
 
+/// The fastest of its family where that is another one, which is level with it: other families are compared anyway.
+const OverlapRow* level_with(const OverlapReport& report, const OverlapRow& best) {
+  const OverlapRow* fastest = &best;
+  for (const OverlapRow& row : report.rows) {
+    if (!row.bound && row.time < fastest->time && family_of(row) == family_of(best)) fastest = &row;
+  }
+  return fastest == &best ? nullptr : fastest;
+}
+
 std::string time_reason(const OverlapReport& report, const OverlapRow& best) {
   std::vector<std::string> sentences;
   const std::string_view bottleneck =
@@ -67,6 +76,9 @@ std::string time_reason(const OverlapReport& report, const OverlapRow& best) {
   } else {
     sentences.push_back(fmt::format("it achieves {:.0f} % of the ideal gain; the {} is the bottleneck",
                                     100 * best.share_of_ideal, bottleneck));
+  }
+  if (const OverlapRow* level = level_with(report, best)) {
+    sentences.push_back(fmt::format("{} is equally fast", level->strategy));
   }
   if (best.dil && std::abs(*best.dil - 1) >= 0.005) {
     // Tiles that wait or release are those of one GEMM, but others than a library would take.

@@ -47,6 +47,8 @@ class OverlapStudy {
         basis_(machine_, roomy_, *cost_, costs_) {
     report_.problem = problem;
     report_.simulated = target.predicts();
+    const auto named = [&](std::string_view name) { return std::ranges::count(options.strategies, name) > 0; };
+    report_.among_requested = !options.strategies.empty() && !named(kAutoStrategy) && !named(kAllStrategies);
   }
 
   Outcome<OverlapReport> run() {
@@ -146,8 +148,8 @@ class OverlapStudy {
   Outcome<OverlapTimes> time_strategy(std::size_t i) {
     if (!plans_[i]) {  // the first round; every one by one thread
       const Asked& asked = asked_[i];
-      auto planned =
-          asked.named.strategy ? asked.named.strategy->plan(question(asked.named.knobs)) : plan_searched(question());
+      auto planned = asked.named.strategy ? asked.named.strategy->plan(question(asked.named.knobs))
+                                          : plan_searched(question(), asked.searched);
       if (!planned) return fail_at(Stage::plan, planned.error());
       plans_[i].emplace(*std::move(planned));
     }
@@ -255,8 +257,9 @@ class OverlapStudy {
 
   void add_row(const Planned& planned, OverlapTimes times) {
     const PlannedOverlap& plan = planned.overlap;
-    if (report_.row(plan.name) != nullptr && report_.row(plan.name)->strategy == plan.name) return;  // found by search
     add_behind(basis_.behind(), times);
+    const OverlapRow* const known = report_.row(plan.name);  // what a search finds may be a row already
+    if (known != nullptr && known->strategy == plan.name && known->time <= times.time) return;
     OverlapRow row = row_of(times);
     describe(plan, row);
     if (plan.steps > 0 && basis_.gemm_seconds() > 0) {

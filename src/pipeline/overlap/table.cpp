@@ -276,7 +276,8 @@ report::Document overlap_document(const OverlapReport& report) {
   }
   if (!report.note.empty()) document.notes.push_back(report.note);
   const bool any = std::ranges::any_of(report.rows, [](const OverlapRow& row) { return !row.bound; });
-  document.answer = {any ? fmt::format("use {}: {}", report.choice, report.reason)
+  document.answer = {any ? fmt::format("{}use {}: {}", report.among_requested ? "of those requested, " : "",
+                                       report.choice, report.reason)
                          : fmt::format("nothing to recommend: {}", report.reason)};
   return document;
 }

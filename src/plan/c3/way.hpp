@@ -44,7 +44,7 @@ const std::vector<WayStrategy>& way_strategies();
 /// faster alone; so it is in c3 and c3-sp.
 Result<OverlapWay> serial_way(const Question& question);
 
-/// What the cost model says is fastest.
+/// The fastest by simulations of the likely ones.
 Result<OverlapWay> fastest_way(const Question& question);
 
 /// Collectives, how they are done, and their time alone, one after another.

@@ -200,6 +200,7 @@ std::vector<FiccoSchedule> schedule_candidates(const DependentRequest& request, 
   }
   std::vector<FiccoSchedule> candidates;
   for (const FiccoScheduleInfo& info : list_schedules()) {
+    if (family == ScheduleFamily::tiles) break;
     if (info.schedule.grain != Grain::chunks) {
       candidates.push_back(info.schedule);
       continue;

@@ -93,13 +93,14 @@ Result<PlannedOverlap> plan_strategy(const WayStrategy& strategy, const OverlapQ
 }  // namespace
 
 std::string name_of_way(const OverlapWay& way, const Machine& machine) {
+  if (!way.strategy.empty()) return way.strategy;
   if (way.order == LaunchOrder::serial) return "serial";
   if (way.on_cores()) {
     const std::uint32_t given = way.collective().compute_units;
     return fmt::format("{}/{}", way.gemm_units == 0 ? "c3-sp" : "c3-sp-rp", given == 0 ? machine.compute_units : given);
   }
-  if (way.collective().variant == "pcpy" && !way.collective().prelaunch) return "conccl";
-  return fmt::format("conccl/{}{}", way.collective().variant, way.collective().prelaunch ? "-prelaunch" : "");
+  return fmt::format("{}/{}{}", way.gemm_units == 0 ? "conccl" : "conccl-rp", way.collective().variant,
+                     way.collective().prelaunch ? "-prelaunch" : "");
 }
 
 Result<PlannedOverlap> plan_way(const OverlapWay& way, const OverlapQuestion& question) {

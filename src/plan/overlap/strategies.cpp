@@ -84,13 +84,13 @@ Result<NamedStrategy> find_strategy(std::string_view name, const StrategyKnobs& 
   return named;
 }
 
-Result<PlannedOverlap> plan_searched(const OverlapQuestion& question) {
+Result<PlannedOverlap> plan_searched(const OverlapQuestion& question, ScheduleFamily family) {
   if (question.problem.relation != Relation::independent) {
     const DependentRequest request = dependent_request(question.problem);
     CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice,
-                             auto_schedule(request, question.machine, question.costs.model));
+                             auto_schedule(request, question.machine, question.costs.model, family));
     const NamedStrategy c3 = *find_strategy("c3");
-    if (c3.strategy->applies(question.problem, question.machine)) {
+    if (family == ScheduleFamily::all && c3.strategy->applies(question.problem, question.machine)) {
       const auto time = question.costs.model.exact(request, plan::kHalvesOfC3);
       if (time && *time < choice.time) return c3.strategy->plan(question);
     }

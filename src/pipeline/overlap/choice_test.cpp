@@ -1,0 +1,106 @@
+// One question gets one answer: the table of all strategies and the search for the fastest recommend equally fast ones.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "cortado/study.hpp"
+
+#include "base/random.hpp"
+#include "gemm/gemm.hpp"
+#include "pipeline/overlap/random_problem.hpp"
+
+namespace cortado::pipeline {
+namespace choice_test {
+
+/// Two are level within this (0.1 %), and a search may miss by this.
+constexpr double kLevel = 1.001;
+constexpr double kMissed = 1.005;
+
+/// Of the rows that have a program.
+double fastest_us(const OverlapReport& report) {
+  double least = microseconds(report.serial);
+  for (const OverlapRow& row : report.rows) {
+    if (!row.bound) least = std::min(least, microseconds(row.time));
+  }
+  return least;
+}
+
+double chosen_us(const OverlapReport& report) {
+  return microseconds(report.row(report.choice)->time);
+}
+
+void expect_one_answer(const OverlapProblem& problem, const Machine& machine) {
+  const auto all = study_overlap(problem, machine);
+  ASSERT_TRUE(all) << to_string(all.error().errors.front());
+  const auto searched = study_overlap(problem, machine, {.strategies = {std::string(kAutoStrategy)}});
+  ASSERT_TRUE(searched) << to_string(searched.error().errors.front());
+  EXPECT_LE(chosen_us(*all), kLevel * std::min(fastest_us(*all), chosen_us(*searched)))
+      << all->choice << ", but auto finds " << searched->choice;
+  EXPECT_LE(chosen_us(*searched), kMissed * fastest_us(*all))
+      << "auto finds " << searched->choice << ", but the table has " << all->choice;
+}
+
+void expect_one_answer(Random& random, int problems) {
+  for (int i = 0; i < problems; ++i) {
+    const Machine machine = load_machine(kMachinesOfProblems[random.below(kMachinesOfProblems.size())]).value();
+    OverlapProblem problem = random_problem(random);
+    if (machine.name == "mi250x-8") problem.ranks = 8;
+    SCOPED_TRACE(machine.name + " " + std::to_string(problem.ranks) + " ranks, " + to_string(problem.gemm()) + " " +
+                 std::string(name_of(problem.relation)) + " " + std::string(problem.collective().collective.name()) +
+                 " of " + std::to_string(problem.collective().bytes.value));
+    expect_one_answer(problem, machine);
+  }
+}
+
+TEST(OverlapChoice, TheTableAndTheSearchAgree) {
+  Random random(3);
+  expect_one_answer(random, 60);
+}
+
+// Problems for which they did not: likely times of ways differ most where launches count, and kernels of the search
+// that no strategy has by default move small messages faster.
+TEST(OverlapChoice, TheyAgreeWhereTheyDidNot) {
+  struct Case {
+    const char* machine;
+    Collective collective;
+    GemmShape gemm;
+    Bytes bytes;  // 0: dependent
+  };
+  for (const Case& one : std::vector<Case>{{"mi355x-8", "reduce-scatter", {128, 28672, 1024}, 64_KiB},
+                                           {"mi300x-8", "all-to-all", {2048, 1024, 4096}, 4_MiB},
+                                           {"b200-8", "all-reduce", {1000, 28672, 512}, 64_KiB},
+                                           {"b200-8", "reduce-scatter", {28672, 2048, 16384}, 256_MiB},
+                                           {"b200-8", "reduce-scatter", {512, 1024, 256}, {}},
+                                           {"mi300x-8", "all-gather", {128, 128, 128}, {}},
+                                           {"mi355x-8", "all-gather", {512, 16384, 1024}, {}}}) {
+    SCOPED_TRACE(to_string(one.gemm) + " on " + one.machine);
+    OverlapProblem problem{.gemms = {one.gemm}, .collectives = {{.collective = one.collective, .bytes = one.bytes}}};
+    problem.collectives.front().dtype = one.gemm.dtype;
+    if (one.bytes.value == 0) {
+      problem.relation =
+          one.collective == "all-gather" ? Relation::gemm_needs_collective : Relation::collective_needs_gemm;
+    }
+    expect_one_answer(problem, load_machine(one.machine).value());
+  }
+}
+
+// What was asked for is compared, and the answer says so.
+TEST(OverlapChoice, AListIsAnsweredFromTheList) {
+  const OverlapProblem problem{.relation = Relation::gemm_needs_collective,
+                               .gemms = {{128, 128, 128}},
+                               .collectives = {{.collective = "all-gather"}}};
+  const Machine machine = load_machine("mi300x-8").value();
+  const auto listed = study_overlap(problem, machine, {.strategies = {"serial", "serial-dma"}});
+  ASSERT_TRUE(listed);
+  EXPECT_EQ(listed->choice, "serial-dma");
+  EXPECT_TRUE(overlap_document(*listed).answer.front().starts_with("of those requested, use serial-dma: "));
+  const auto all = study_overlap(problem, machine, {.strategies = {std::string(kAllStrategies)}});
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->choice, "tiles-ag/1-cores");
+  EXPECT_TRUE(overlap_document(*all).answer.front().starts_with("use tiles-ag/1-cores: "));
+}
+
+}  // namespace choice_test
+}  // namespace cortado::pipeline
