@@ -260,7 +260,8 @@ constexpr Flag kFlags[] = {
     {"overlap", "--strategy", "NAMES", "@strategies", "", "gemm",
      "Strategies to compare, separated by commas (see cortado list strategies): NAME, a FiCCO schedule with its number "
      "of chunks (hetero-fused-1d/8), or a strategy with a variant of the collective (conccl/bcst-prelaunch) or CUs for "
-     "it (c3-sp/32); auto searches for the fastest, all tries every one and that (default: the usual candidates and that)"},
+     "it (c3-sp/32); auto searches for the fastest, all tries every one and that (default: the usual candidates and "
+     "that)"},
     {"plan run", "--planner", "FILE", "file", "", "alone|overlap",
      "Executable that plans the program: it reads a request and prints a program (docs/planners.md)"},
     {"bench", "--planner", "FILE", "file", "", "alone",

@@ -9,12 +9,12 @@
 //   iod   = idle + leakage + clock trees + bytes cache_byte_pJ / t           hbm the same with bytes of the memory
 //
 // as the power meter of the simulator counts them while the GEMM runs. GEMMs are repeated without a pause here, and the
-// dies stay awake while the next one starts; for the meter, they sleep until it holds units. iod and hbm run at their nominal clocks; at lower clocks they scale
-// with their own V / V0 as xcd does. Management lowers them only if the lowest clock of the compute dies is not enough
-// (sim/power/policies.cpp). Management looks at averages: burst_ms of a load may draw more. With
-// ClockMode::bursts the load is a benchmark that repeats the GEMM for D = 54 calls, whose average clock is
-// (burst boost + (D - burst) steady) / D if D > burst_ms. Layers of a model follow each other for minutes, and a part of a
-// GEMM is no load of its own, so everything but a benchmark of GEMMs has the steady clock.
+// dies stay awake while the next one starts; for the meter, they sleep until it holds units. iod and hbm run at their
+// nominal clocks; at lower clocks they scale with their own V / V0 as xcd does. Management lowers them only if the
+// lowest clock of the compute dies is not enough (sim/power/policies.cpp). Management looks at averages: burst_ms of a
+// load may draw more. With ClockMode::bursts the load is a benchmark that repeats the GEMM for D = 54 calls, whose
+// average clock is (burst boost + (D - burst) steady) / D if D > burst_ms. Layers of a model follow each other for
+// minutes, and a part of a GEMM is no load of its own, so everything but a benchmark of GEMMs has the steady clock.
 #include <algorithm>
 #include <cmath>
 
@@ -129,9 +129,10 @@ std::string clock_text(const Machine& machine) {
   std::string text = fmt::format("clocks by power: GEMMs run at the highest clock that keeps the board within {:.0f} W",
                                  machine.power->cap_w);
   if (machine.clock == ClockMode::bursts && machine.power->burst_ms > 0) {
-    text += fmt::format(" over {:.0f} back-to-back calls, except for the first {:.0f} ms, which may draw more "
-                        "(--clock by-power: without that, as in overlap and model)",
-                        kCallsInARow, machine.power->burst_ms);
+    text += fmt::format(
+        " over {:.0f} back-to-back calls, except for the first {:.0f} ms, which may draw more "
+        "(--clock by-power: without that, as in overlap and model)",
+        kCallsInARow, machine.power->burst_ms);
   }
   return text;
 }

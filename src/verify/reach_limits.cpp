@@ -125,7 +125,8 @@ class ReachCheck {
       const Buffer& buffer = program_.buffer(region.buffer);
       if (!buffer.host) return;
       if (!moves_bytes(command) || std::holds_alternative<Swap>(command)) {
-        findings_.add(place, fmt::format("{} is in host memory, which only copies and broadcasts can reach", buffer.name),
+        findings_.add(place,
+                      fmt::format("{} is in host memory, which only copies and broadcasts can reach", buffer.name),
                       "copy it to the memory of a GPU first");
       }
       const auto* link = machine_.timing && machine_.timing->host_link ? &*machine_.timing->host_link : nullptr;
