@@ -1,6 +1,7 @@
 #include "sim/gpu/products.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "ir/tiles.hpp"
@@ -148,9 +149,11 @@ UseList& Products::price_workgroups(std::uint32_t index, std::uint32_t streams, 
   const std::uint32_t count = batch.count;
   const Gemm& gemm = gemm_of(index);
   const double work = demand.seconds * kWorkPerSecond;
-  // The use of the fabric is given for the clock that GEMMs have alone: where the clock is managed, they ask for more
-  // or less.
-  const double speed = power_.managed() ? batch.clock / sustained_clock_ghz(gemm.dtype, core_.machine) : 1;
+  // The use of the fabric is given for the clock that GEMMs have alone under the board's cap: where the clock is
+  // managed, or the board has no cap, they ask for more or less.
+  const bool uncapped = core_.machine.power && std::isinf(core_.machine.power->cap_w);
+  const bool other_clock = power_.managed() || uncapped;
+  const double speed = other_clock ? batch.clock / sustained_clock_ghz(gemm.dtype, core_.machine) : 1;
   const double units = static_cast<double>(count) / core_.machine.compute_units * speed / kWorkPerSecond;
   // GEMMs that run in stages read the memory as separate flows.
   const double fabric = resources_.fabric_of_products(units, product.reads ? 0 : count * load / work);
