@@ -33,10 +33,6 @@ constexpr Example kModelExamples[] = {
     {"cortado model tiny-llama --on soft --tp 4 --strategy hetero-fused-1d",
      "actually run a small model: every program is proved, every output checked"}};
 
-Result<DType> dtype_of(const std::string& name) {
-  return parse_dtype(name == "fp8" ? "f8" : name);
-}
-
 Layout layout_of(const Arguments& arguments, const Machine& machine) {
   Layout layout;
   layout.tp = *arguments.number("--tp");
@@ -74,8 +70,8 @@ Result<Phase> phase_of(const Arguments& arguments, const Model& model) {
   }
   CORTADO_ASSIGN_OR_RETURN(phase.recompute, parse_recompute(arguments.text("--recompute")));
   const std::string stored(to_string(phase.trains() ? DType::bf16 : usual_type(model.weights)));
-  CORTADO_ASSIGN_OR_RETURN(phase.dtype, dtype_of(arguments.find("--dtype").value_or(stored)));
-  CORTADO_ASSIGN_OR_RETURN(phase.kv_dtype, dtype_of(arguments.text("--kv-dtype")));
+  CORTADO_ASSIGN_OR_RETURN(phase.dtype, parse_dtype(arguments.find("--dtype").value_or(stored)));
+  CORTADO_ASSIGN_OR_RETURN(phase.kv_dtype, parse_dtype(arguments.text("--kv-dtype")));
   CORTADO_ASSIGN_OR_RETURN(phase.skew, skew_of(arguments));
   phase.fused_attention = !arguments.given("--unfused-attention");
   return phase;

@@ -96,10 +96,6 @@ Result<std::optional<double>> limit_of(const Arguments& arguments, const char* f
   return std::optional<double>{ms * 1e-3};
 }
 
-Result<DType> serve_dtype(const std::string& name) {
-  return parse_dtype(name == "fp8" ? "f8" : name);
-}
-
 Result<Exit> run_serve(const Arguments& arguments, Console& console) {
   CORTADO_RETURN_IF_ERROR(arguments.check(serve_modes(arguments)));
   const TableOutput table(arguments);
@@ -136,8 +132,8 @@ Result<serve::ServeRequest> serve_request(const Arguments& arguments) {
   request.layout.ep = *arguments.number("--ep");
   request.replicas = *arguments.number("--replicas");
   const std::string stored(to_string(usual_type(request.model.weights)));
-  CORTADO_ASSIGN_OR_RETURN(request.dtype, serve_dtype(arguments.find("--dtype").value_or(stored)));
-  CORTADO_ASSIGN_OR_RETURN(request.kv_dtype, serve_dtype(arguments.text("--kv-dtype")));
+  CORTADO_ASSIGN_OR_RETURN(request.dtype, parse_dtype(arguments.find("--dtype").value_or(stored)));
+  CORTADO_ASSIGN_OR_RETURN(request.kv_dtype, parse_dtype(arguments.text("--kv-dtype")));
   request.limits = {.max_tokens = *arguments.number("--max-tokens"), .max_sequences = *arguments.number("--max-seqs")};
   request.page = *arguments.number("--block");
   CORTADO_ASSIGN_OR_RETURN(request.memory_share,

@@ -35,7 +35,9 @@ Result<Json> parse_document(std::string_view text, const std::string& file) {
     diagnostic.message = "the text is empty";
   }
   const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos || text[first] != '{') diagnostic.hint = "use a program that cortado plan wrote";
+  diagnostic.hint = first == std::string_view::npos || text[first] != '{'
+                        ? "use a program that cortado plan wrote"
+                        : "the file may be incomplete; write it again with cortado plan";
   return fail(std::move(diagnostic));
 }
 

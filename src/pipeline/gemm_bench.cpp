@@ -35,7 +35,7 @@ std::vector<std::string> cells_of(std::string_view line) {
 Result<GemmShape> with_rows(GemmShape shape, const std::string& text, std::uint64_t batch) {
   const auto wrong = [&](const std::string& why) {
     return fail("gemm.shape", fmt::format("m is '{}'{}", text, why),
-                "use a whole number, or the rows of each group: 128+64+300");
+                "use a whole number up to 4294967295, or the rows of each group: 128+64+300");
   };
   const std::vector<std::string> parts = split(text, '+');
   if (parts.empty()) return wrong("");

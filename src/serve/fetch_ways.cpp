@@ -38,11 +38,13 @@ std::vector<std::string> way_names() {
   return names;
 }
 
+Status check_fetch(const std::string& name) {
+  if (plan::find_kv_strategy(name)) return {};
+  return fail("serve.way", fmt::format("{} is not a known way to obtain prefixes", name),
+              suggestion(name, way_names()));
+}
+
 Outcome<FetchCost> fetch_way(const std::string& name, const FetchedCache& cache, const Machine& machine) {
-  if (!plan::find_kv_strategy(name)) {
-    return fail_at(Stage::plan, {"serve.way", fmt::format("{} is not a known way to obtain prefixes", name),
-                                 suggestion(name, way_names())});
-  }
   pipeline::KvFetchQuestion question{.model = cache.model,
                                      .tp = cache.tp,
                                      .kv_dtype = cache.kv_dtype,

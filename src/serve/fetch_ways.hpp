@@ -26,7 +26,10 @@ struct FetchedCache {
 /// Strategies that fetch, plus hbm-only and recompute.
 std::vector<std::string> way_names();
 
-/// Rejects unknown names (serve.way), and whatever pipeline::kv_fetch_cost rejects.
+/// Rejects unknown names of strategies that fetch (serve.way).
+Status check_fetch(const std::string& name);
+
+/// Of a known name. Rejects whatever pipeline::kv_fetch_cost rejects.
 Outcome<FetchCost> fetch_way(const std::string& name, const FetchedCache& cache, const Machine& machine);
 
 }  // namespace cortado::serve

@@ -59,7 +59,15 @@ Status check_request(const ServeRequest& request, const Machine& machine) {
   if (request.host_tier && request.host_tier->value == 0) {
     return fail("serve.tier", "a host tier of 0 bytes holds nothing", "use --kv-tier host:500GB, or leave it out");
   }
-  if (const auto* generated = std::get_if<Generated>(&request.arrivals)) return check(*generated);
+  const auto* const generated = std::get_if<Generated>(&request.arrivals);
+  if (generated == nullptr) return {};
+  CORTADO_RETURN_IF_ERROR(check(*generated));
+  if (generated->hit_rate > 0 && !request.host_tier) {
+    return fail(
+        "serve.tier",
+        fmt::format("{:g} % of the prompts are in host memory, but there is no host tier", 100 * generated->hit_rate),
+        "pass --kv-tier host:500GB, or drop --hit-rate");
+  }
   return {};
 }
 
@@ -290,6 +298,7 @@ Outcome<ReplicaConfig> ServingStudy::config_of(const std::string& way, const Ser
                        .slo_tpot = request.slo_tpot};
   if (way == kRecompute) config.reuse = Reuse::none;
   if (way == kRecompute || way == kHbmOnly) return config;
+  if (const Status known = check_fetch(way); !known) return fail_at(Stage::plan, known.error());
   if (!request.host_tier) {
     return fail_at(Stage::plan,
                    {"serve.tier", fmt::format("{} fetches from host memory, but there is no host tier", way),

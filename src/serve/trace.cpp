@@ -82,9 +82,13 @@ class TraceSource : public Source {
     }
     const Json& object = *parsed;
     const Json* const time = object.find("timestamp");
-    const bool timed = time != nullptr && time->is_number() && time->number() <= kLongestMs;
+    const bool timed = time != nullptr && time->is_number();
     if (!timed) return wrong("timestamp is missing or not a number", "use milliseconds since the start of the trace");
     const double at = time->number();
+    if (!(at <= kLongestMs)) {
+      return wrong(fmt::format("timestamp {} is more than {:.0f}, some thirty years", time->dump(), kLongestMs),
+                   "use milliseconds since the start of the trace, not since 1970");
+    }
     if (at < 0)
       return wrong(fmt::format("timestamp {} is negative", time->dump()),
                    "use milliseconds since the start of the trace");
@@ -114,7 +118,7 @@ class TraceSource : public Source {
     const std::uint32_t most = (input + kTraceBlock - 1) / kTraceBlock;
     const std::uint32_t least = listed.empty() ? 0 : input / kTraceBlock;  // the last one, if not full, may be unnamed
     if (listed.size() > most || listed.size() < least) {
-      return wrong(fmt::format("{} hash_ids for {} tokens", listed.size(), input), hint);
+      return wrong(fmt::format("{} for {}", counted(listed.size(), "hash_id"), counted(input, "token")), hint);
     }
     return listed;
   }

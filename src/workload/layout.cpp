@@ -179,7 +179,8 @@ Status check_layout(const Model& model, const Layout& layout, const Phase& phase
                           gib(need.total()), gib(need.weights), gib(need.gradients), gib(need.optimizer),
                           gib(need.activations), gib(need.cache), machine.name, gib(machine.memory_bytes)),
               phase.trains() ? "use more GPUs with --fsdp, --tp or --pp, use --recompute full, or use a smaller --batch"
-                             : "use more GPUs with --tp, use --dtype f8 or --kv-dtype f8, or use a smaller --batch");
+              : phase.batch > 1 ? "use more GPUs with --tp, use --dtype f8 or --kv-dtype f8, or use a smaller --batch"
+                                : "use more GPUs with --tp, or use --dtype f8 or --kv-dtype f8");
 }
 
 }  // namespace cortado

@@ -200,6 +200,13 @@ Outcome<KvReport> study_kv(const KvStudyRequest& request, const Machine& machine
   if (request.tokens == 0) {
     return fail_at(Stage::plan, Diagnostic{"kv.tokens", "a prefix of 0 tokens", "use --tokens 1 or more"});
   }
+  if (request.tokens >= request.model.context) {
+    return fail_at(Stage::plan, Diagnostic{"kv.tokens",
+                                           fmt::format("a prefix of {} tokens and the token that follows it are more "
+                                                       "than the context of {}, {}",
+                                                       request.tokens, request.model.name, request.model.context),
+                                           fmt::format("use --tokens {} or fewer", request.model.context - 1)});
+  }
   return KvStudy(request, machine, threads).run();
 }
 

@@ -109,7 +109,12 @@ Status check_relation(const OverlapProblem& problem, std::string_view strategy,
                       std::initializer_list<Relation> possible) {
   if (std::ranges::count(possible, problem.relation) > 0) return {};
   std::vector<std::string> names;
-  for (const Relation relation : possible) names.emplace_back(name_of(relation));
+  for (const Relation relation : possible) {
+    const std::string_view flag = relation == Relation::independent             ? " (--independent)"
+                                  : relation == Relation::collective_needs_gemm ? " (--gemm-first)"
+                                                                                : "";
+    names.push_back(fmt::format("{}{}", name_of(relation), flag));
+  }
   return fail("overlap.relation", fmt::format("{} does not work for {} problems", strategy, name_of(problem.relation)),
               fmt::format("it needs {}", join(names, " or ")));
 }
