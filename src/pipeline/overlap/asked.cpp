@@ -49,6 +49,10 @@ Result<std::vector<Asked>> find_asked(const OverlapProblem& problem, const Machi
     if (std::ranges::count(names, "serial") == 0) CORTADO_RETURN_IF_ERROR(add("serial", true));
     if (searchable) all.push_back({name});
     if (!independent) {
+      // What is left where pieces cannot be exchanged.
+      for (const char* whole : {"serial-dma", "c3"}) {
+        if (!searchable) CORTADO_RETURN_IF_ERROR(add(whole, false));
+      }
       for (const char* best : {"t3", "t3-mca"}) CORTADO_RETURN_IF_ERROR(add(best, false));
     }
   }
