@@ -23,23 +23,26 @@ Result<std::vector<Asked>> find_asked(const OverlapProblem& problem, const Machi
   };
   // The search is over the schedules of FiCCO and tiles, and c3.
   const bool searchable = independent || find_strategy("ficco")->strategy->applies(problem, machine);
-  // Beside the rows of all strategies, ficco and c3 among them, which every search would find as well.
-  const auto add_rest = [&] {
-    if (searchable) all.push_back({.name = std::string(kAutoStrategy), .searched = ScheduleFamily::tiles});
-  };
-  if (names.empty()) {
+  // All strategies, what a search finds beside them (every search would also find what the rows of ficco and c3
+  // have), then bounds.
+  const auto add_all = [&](bool also_unusual) -> Status {
     for (const bool bounds : {false, true}) {
       for (const Strategy& strategy : strategies()) {
-        if (strategy.by_default && bounds == !strategy.plan) CORTADO_RETURN_IF_ERROR(add(strategy.name, false));
+        if (bounds != !strategy.plan || !(also_unusual || strategy.by_default)) continue;
+        CORTADO_RETURN_IF_ERROR(add(strategy.name, false));
       }
-      if (!bounds) add_rest();
+      if (bounds || !searchable) continue;
+      all.push_back({.name = std::string(kAutoStrategy), .searched = ScheduleFamily::tiles});
     }
+    return {};
+  };
+  if (names.empty()) {
+    CORTADO_RETURN_IF_ERROR(add_all(false));
     return all;
   }
   for (const std::string& name : names) {
     if (name == kAllStrategies) {
-      for (const Strategy& strategy : strategies()) CORTADO_RETURN_IF_ERROR(add(strategy.name, false));
-      add_rest();
+      CORTADO_RETURN_IF_ERROR(add_all(true));
       continue;
     }
     if (name != kAutoStrategy) {
@@ -49,6 +52,10 @@ Result<std::vector<Asked>> find_asked(const OverlapProblem& problem, const Machi
     if (std::ranges::count(names, "serial") == 0) CORTADO_RETURN_IF_ERROR(add("serial", true));
     if (searchable) all.push_back({name});
     if (!independent) {
+      // What is left where pieces cannot be exchanged.
+      for (const char* whole : {"serial-dma", "c3"}) {
+        if (!searchable) CORTADO_RETURN_IF_ERROR(add(whole, false));
+      }
       for (const char* best : {"t3", "t3-mca"}) CORTADO_RETURN_IF_ERROR(add(best, false));
     }
   }

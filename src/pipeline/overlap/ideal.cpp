@@ -123,7 +123,20 @@ class Ideal {
     ChoiceRequest kernels = left_open(request);
     kernels.base.compute_units = machine_.compute_units;
     kernels.among = {kCoresVariants};
-    return least_of(kernels, engines);
+    const std::optional<Nanoseconds> least = least_of(kernels, engines);
+    const std::optional<Nanoseconds> copies = independent() ? std::nullopt : copying_kernels();
+    return least && copies ? std::min(*least, *copies) : least;
+  }
+
+  /// Kernels that copy in the stream of the GEMM need no agreement between ranks, and no launch of their own: what they
+  /// take with the GEMM behind them, less what the GEMM takes there.
+  std::optional<Nanoseconds> copying_kernels() const {
+    const FiccoSchedule whole{
+        .grain = Grain::whole, .means = CollectiveMeans::cores, .exchange = ExchangeVariant::pcpy};
+    const auto both = cost_.exact(dependent_request(problem_), whole);
+    const auto gemm = cost_.gemm(problem_.gemm(), machine_.compute_units);
+    if (!both || !gemm) return std::nullopt;
+    return *both - (*gemm - machine_.timing->cores.launch);
   }
 
   std::optional<Nanoseconds> fastest_on_engines(const CollectiveRequest& request) const {

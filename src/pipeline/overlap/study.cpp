@@ -48,7 +48,7 @@ class OverlapStudy {
     report_.problem = problem;
     report_.simulated = target.predicts();
     const auto named = [&](std::string_view name) { return std::ranges::count(options.strategies, name) > 0; };
-    report_.among_requested = !options.strategies.empty() && !named(kAutoStrategy) && !named(kAllStrategies);
+    report_.among_requested = options.strategies.size() > 1 && !named(kAutoStrategy) && !named(kAllStrategies);
   }
 
   Outcome<OverlapReport> run() {
@@ -259,7 +259,7 @@ class OverlapStudy {
     const PlannedOverlap& plan = planned.overlap;
     add_behind(basis_.behind(), times);
     const OverlapRow* const known = report_.row(plan.name);  // what a search finds may be a row already
-    if (known != nullptr && known->strategy == plan.name && known->time <= times.time) return;
+    if (known != nullptr && known->strategy == plan.name && (!report_.simulated || known->time <= times.time)) return;
     OverlapRow row = row_of(times);
     describe(plan, row);
     if (plan.steps > 0 && basis_.gemm_seconds() > 0) {

@@ -199,6 +199,34 @@ TEST_F(Ways, AutoTakesTheFastestWayAndSaysWhy) {
       "304 CUs");
 }
 
+/// Likely times are too short for engines: by a half.
+class OptimisticCost : public TableCost {
+ public:
+  Result<Nanoseconds> simulated_together(const OverlapProblem& problem, const OverlapWay& way) const override {
+    simulated.push_back(way);
+    const auto likely = together(problem, way);
+    if (!likely || way.on_cores() || way.order == LaunchOrder::serial) return likely;
+    return Nanoseconds{2 * likely->value};
+  }
+  mutable std::vector<OverlapWay> simulated;
+};
+
+// On engines 60 is likely and 120 simulated; c3-rp, which has 32 CUs and all others for the GEMM, takes 100.
+TEST_F(Ways, AutoDecidesBySimulations) {
+  OptimisticCost cost;
+  cost.gemm_times = cost_.gemm_times;
+  cost.collective_times = cost_.collective_times;
+  cost.both_take = [](const OverlapWay& way) {
+    if (way.order == LaunchOrder::serial) return 201;
+    return !way.on_cores() ? 60 : way.gemm_units == 272 && way.priority == 0 ? 100 : 200;
+  };
+  const OverlapWay way = way_for_test("auto", overlap_for_test(), machine_, cost);
+  EXPECT_EQ(way.strategy, "c3-rp");
+  EXPECT_THAT(way.why, HasSubstr("20.0 % faster than pcpy on DMA engines"));
+  // 201 is far from 100.
+  for (const OverlapWay& one : cost.simulated) EXPECT_NE(one.order, LaunchOrder::serial);
+}
+
 TEST_F(Ways, AutoAlsoTriesKernelsThatGiveTheirUnitsBack) {
   cost_.both_take = [](const OverlapWay& way) {
     return way.on_cores() && way.collective().compute_units == 16 && way.gemm_units == 0 ? 70 : 80;
