@@ -87,7 +87,11 @@ Result<Table> list_models() {
                          {"active_B", "billions of parameters that one token uses"},
                          {"weights_GB", "size of the weights as stored"},
                          {"kv_bytes", "KV cache bytes per token, in bf16"}});
-  const auto billions = [](double value) { return report::Cell(std::round(value * 1e-8) / 10); };
+  // To a tenth, or of small models three digits.
+  const auto billions = [](double value) {
+    const double unit = value >= 1e9 ? 1e8 : std::pow(10, std::floor(std::log10(value)) - 2);
+    return report::Cell(std::round(value / unit) * unit * 1e-9);
+  };
   for (const std::string& name : model_names()) {
     CORTADO_ASSIGN_OR_RETURN(const Model model, load_model(name));
     const ParameterCounts counts = count_parameters(model);
@@ -197,7 +201,7 @@ constexpr std::array kTopics{
     Topic{"kv-strategies", "ways to fetch KV blocks from host memory, for kv --strategy", kv_strategies},
     Topic{"power-policies", "ways to manage power, for power --policy", power_policies},
     Topic{"maps", "where the tracked stores of a GEMM go, for --strategy t3", maps},
-    Topic{"features", "hardware features that can be added to a machine, for overlap --with", features},
+    Topic{"features", "hardware features that can be added to a machine, for --with", features},
     Topic{"targets", "where programs run, for --on", targets},
     Topic{"publications", "published results, for reproduce", publications},
     Topic{"rules", "what the verifier proves", rules}};

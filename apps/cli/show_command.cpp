@@ -15,6 +15,11 @@
 namespace cortado::cli {
 namespace {
 
+/// "built in", or "from FILE".
+std::string origin_text(const std::string& file) {
+  return file == "built in" ? file : "from " + file;
+}
+
 std::string engine_list(const Machine& machine, EngineClass kind) {
   std::vector<std::string> ids;
   for (const EngineId id : machine.present_engines(kind)) ids.push_back(fmt::format("{}", id.value));
@@ -52,7 +57,7 @@ std::string shortened(const std::string& value) {
 
 std::string machine_summary(const Machine& machine) {
   std::string text = fmt::format("{}: {}\n\n", machine.name, machine.title);
-  text += fmt::format("  {} x {}, from {}\n", machine.gpus, machine.gpu, machine.file);
+  text += fmt::format("  {} x {}, {}\n", machine.gpus, machine.gpu, origin_text(machine.file));
   text += fmt::format("  engines to peers: {}\n", engine_list(machine, EngineClass::peer));
   text += fmt::format("  engines to the host: {}\n", engine_list(machine, EngineClass::host));
   if (machine.power) text += fmt::format("  power of a GPU: {}\n", power_text(*machine.power));
@@ -137,7 +142,7 @@ std::string model_summary(const Model& model) {
     return number < 1e9 ? fmt::format("{:.2f} million", number * 1e-6) : fmt::format("{:.2f} billion", number * 1e-9);
   };
   const Attention& attention = model.attention;
-  std::string text = fmt::format("{}: {} model, from {}\n\n", model.name, model.family, model.file);
+  std::string text = fmt::format("{}: {} model, {}\n\n", model.name, model.family, origin_text(model.file));
   text += fmt::format("  {} parameters, {} active for a token; {:.3g} GB of weights in {}\n", amount(counts.total),
                       amount(counts.active), static_cast<double>(weight_bytes(model).value) * 1e-9, model.weights.name);
   text += fmt::format("  {} bytes of KV cache per token in bf16, over all layers\n",

@@ -32,7 +32,7 @@ std::vector<Field<BenchRow>> bench_fields(const BenchHeader& header) {
   std::vector<Field<BenchRow>> fields = with_energy<BenchRow>(
       {{{"bytes", "size", "B", 0, "size of the whole buffer, as in nccl-tests"}, &BenchRow::bytes},
        {{"variant", "variant", "", 0, "variant of the collective"}, variant_cell},
-       {{"prelaunch", "pre-launch", "", 0, "queues were submitted ahead of time and started by a trigger"},
+       {{"prelaunch", "pre- launch", "", 0, "queues were submitted ahead of time and started by a trigger"},
         &BenchRow::prelaunch},
        {{"in_place", "in place", "", 0, "input and output share a buffer"}, &BenchRow::in_place},
        {{"time_us", "time", "us", 2, "median of the iterations"},
@@ -44,7 +44,7 @@ std::vector<Field<BenchRow>> bench_fields(const BenchHeader& header) {
        {{"commands", "commands", "", 0, "over all ranks, as are signals and doorbells"},
         [](const BenchRow& row) { return row.counts.commands; }},
        {{"signals", "signals", "", 0, "raised by engines"}, [](const BenchRow& row) { return row.counts.signals; }},
-       {{"doorbells", "door-bells", "", 0, "rung by hosts"}, [](const BenchRow& row) { return row.counts.doorbells; }},
+       {{"doorbells", "door- bells", "", 0, "rung by hosts"}, [](const BenchRow& row) { return row.counts.doorbells; }},
        {{"wrong", "#wrong", "B", 0, "output bytes that violate the contract; null if simulated",
          header.simulated ? View::data : View::narrow},
         &BenchRow::wrong}},

@@ -88,9 +88,9 @@ bool is_whole_column(const Table& table, std::size_t c) {
          });
 }
 
-/// A terminal may break "speed- up"; a page does not.
+/// A terminal may break "re- compute"; a page has "recompute".
 std::string unbroken(std::string head) {
-  for (std::size_t at = head.find("- "); at != std::string::npos; at = head.find("- ", at)) head.erase(at + 1, 1);
+  for (std::size_t at = head.find("- "); at != std::string::npos; at = head.find("- ", at)) head.erase(at, 2);
   return head;
 }
 

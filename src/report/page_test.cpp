@@ -62,7 +62,7 @@ TEST(Page, HasTheValuesOfTheJsonAndTheTextsOfTheTerminal) {
   EXPECT_EQ(table["rows"][0][2].get<double>(), answer["rows"][0]["time"]["us"].get<double>());
   EXPECT_EQ(table["rows"][0][3], 0.1);
   EXPECT_TRUE(table["rows"][1][2].is_null());
-  EXPECT_EQ(table["columns"][0]["head"], "na-me");
+  EXPECT_EQ(table["columns"][0]["head"], "name");
   EXPECT_EQ(table["columns"][2]["scale"], 1e-3);
   EXPECT_EQ(table["columns"][3]["data"], true);
   EXPECT_EQ(table["charts"][0]["kind"], "bars");

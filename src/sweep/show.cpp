@@ -51,7 +51,8 @@ class Shown {
                       {"waiting", counts_.waiting, "points that have not run yet"}};
     if (counts_.failed > 0) {
       CORTADO_ASSIGN_OR_RETURN(const std::string first, first_failure(database_));
-      document.notes.push_back(fmt::format("{} points failed (all in the table failures); {}", counts_.failed, first));
+      document.notes.push_back(
+          fmt::format("{} failed (all in the table failures); {}", counted(counts_.failed, "point"), first));
     }
     if (counts_.waiting > 0) document.notes.push_back(fmt::format("{} points have not run yet", counts_.waiting));
     if (columns_.empty()) {
@@ -98,6 +99,10 @@ class Shown {
   }
 
   Status check_columns() const {
+    if (!request_.group_by.empty() && !request_.columns.empty()) {
+      return fail({"sweep.column", "groups have columns of their own: points, winner, mean, least and most",
+                   "drop --columns or --group-by"});
+    }
     for (const auto* names : {&request_.group_by, &request_.columns}) {
       for (const std::string& name : *names) {
         if (std::ranges::count(columns_, name) > 0) continue;

@@ -137,8 +137,7 @@ Result<T> load_from(std::span<const std::pair<std::string_view, std::string_view
     names.emplace_back(name);
   }
   std::ranges::sort(names);
-  return fail("published.unknown", fmt::format("there {} '{}'", what, wanted),
-              fmt::format("there are {}", join(names)));
+  return fail("published.unknown", fmt::format("'{}' {}", wanted, what), fmt::format("there are {}", join(names)));
 }
 
 }  // namespace cortado::published

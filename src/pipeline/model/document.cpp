@@ -51,6 +51,8 @@ double gigabytes(Bytes bytes) {
 
 report::Table system_table(const ModelReport& report) {
   const double tokens = report.tokens;
+  // Where stages wait for each other, the time is more than compute and exposed communication.
+  const bool bubbles = std::ranges::any_of(report.rows, [](const SystemRow& row) { return row.bubble > 0; });
   const std::vector<Field<SystemRow>> fields{
       {{.key = "system", .head = "system", .meaning = "how collectives overlap with GEMMs"},
        [](const SystemRow& row) { return Cell(row.system); }},
@@ -61,7 +63,7 @@ report::Table system_table(const ModelReport& report) {
         .meaning = "time of a step, or of the generation, in us; the text shows ms",
         .scale = 1e-3},
        [](const SystemRow& row) { return Cell(row.seconds * 1e6); }},
-      {{.key = "speedup", .head = "speed- up", .digits = 3, .meaning = "speed-up over serial"},
+      {{.key = "speedup", .head = "speed-up", .digits = 3, .meaning = "speed-up over serial"},
        [](const SystemRow& row) { return Cell(row.speedup); }},
       {{.key = "tokens_per_s", .head = "tokens", .unit = "/s", .digits = 0, .meaning = "over all GPUs"},
        [](const SystemRow& row) { return Cell(row.tokens_per_second); }},
@@ -102,7 +104,7 @@ report::Table system_table(const ModelReport& report) {
         .unit = "ms",
         .digits = 3,
         .meaning = "waiting for other stages, in us",
-        .view = View::wide,
+        .view = bubbles ? View::narrow : View::wide,
         .scale = 1e-3},
        [](const SystemRow& row) { return Cell(row.bubble * 1e6); }},
       {{.key = "energy_J",
@@ -367,6 +369,10 @@ report::Document model_document(const ModelReport& report, bool by_operator) {
     document.notes.emplace_back(
         "policy none differs from the table of systems by a few %: there, each GEMM runs at the one clock that its own "
         "power allows; here, the clock follows the board's power draw as blocks run one after another");
+    document.notes.emplace_back(
+        "component-cap and component-shift lower clocks in memory-bound kernels, and clocks rise slowly (raise_MHz of "
+        "the machine) while the next GEMM runs: a step may lose time where `cortado power` shows none for a GEMM "
+        "alone");
   }
   document.answer = {answer_text(report)};
   return document;

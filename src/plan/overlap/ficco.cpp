@@ -15,7 +15,7 @@ struct Texts {
 };
 
 constexpr Texts kTexts[] = {
-    {"shard-p2p", "never on a mesh; on rings, where only one link is usable at a time",
+    {"shard-p2p", "never on a mesh; on rings and switches, where all peers share one link",
      "meshes: only one of many links is busy"},
     {"uniform-fused-1d", "middle sizes: one GEMM per step, all links busy", "few rows: its pieces leave CUs idle"},
     {"hetero-fused-1d", "many rows and a deep k: own rows hide the first step", "small GEMMs: one more kernel"},
