@@ -5,7 +5,7 @@
 // one and the same result. So before a copy reads part of an element, that element gets a mark in its place, which its
 // parts keep wherever they go: no other stretch of bytes has the same mark. Where a copy then puts a part next to
 // another part of the same element with another mark, or with none, its bytes become a result without a name. Strided
-// copies and swaps that take elements apart lose the name at once. Whole elements need no marks.
+// copies and swaps whose rows begin or end within elements lose the name at once. Whole elements need no marks.
 #include <algorithm>
 #include <utility>
 
@@ -22,17 +22,27 @@ std::uint64_t phase_of(const Value& value, std::uint64_t element) {
 
 }  // namespace
 
-/// Whether the piece begins or ends within an element.
-bool SymbolicMemory::is_cut(const Piece& piece) const {
+/// Whether rows of so many bytes, to whose places the piece belongs, begin or end within one of its elements.
+bool SymbolicMemory::is_cut(const Piece& piece, std::uint64_t row) const {
   const std::uint64_t element = results_->element(piece.value);
   if (element == 1) return false;
-  const std::uint64_t step = piece.value.is_sum() ? piece.value.phase_step : piece.value.terms.front().step % element;
-  return phase_of(piece.value, element) != 0 || piece.at.width % element != 0 || (piece.at.count > 1 && step != 0);
+  const Value& value = piece.value;
+  const auto& [start, width, count, stride] = piece.at;
+  const std::uint64_t phase = phase_of(value, element);
+  const std::uint64_t step = (value.is_sum() ? value.phase_step : value.terms.front().step) % element;
+  const std::uint64_t column = start % row;
+  if (column + width > row || (count > 1 && stride % row != 0)) {  // over several rows
+    return row % element != 0 || phase != column % element || (count > 1 && step != stride % element);
+  }
+  const bool begins = column == 0;
+  const bool ends = column + width == row;
+  return (begins && phase != 0) || (ends && (phase + width) % element != 0) ||
+         ((begins || ends) && count > 1 && step != 0);
 }
 
-void SymbolicMemory::forget_cut(std::vector<Piece>& pieces) {
+void SymbolicMemory::forget_cut(std::vector<Piece>& pieces, std::uint64_t row) {
   for (Piece& piece : pieces) {
-    if (is_cut(piece)) piece.value = Value{{{results_->unnamed(), 0, 0, piece.at.stride}}};
+    if (is_cut(piece, row)) piece.value = Value{{{results_->unnamed(), 0, 0, piece.at.stride}}};
   }
 }
 
@@ -48,7 +58,12 @@ void SymbolicMemory::copy(const Region& src, const Region& dst) {
   } else {
     read(src, [&](Piece piece) { copied_.push_back(std::move(piece)); });
   }
-  if (std::ranges::any_of(copied_, [&](const Piece& piece) { return is_cut(piece); })) return copy_in_parts(src, dst);
+  const std::uint64_t src_row = joined(src).width.value;
+  const std::uint64_t dst_row = joined(dst).width.value;
+  const auto cut = [&](const Piece& piece) {
+    return is_cut(piece, src_row) || (dst_row != src_row && is_cut(piece, dst_row));
+  };
+  if (std::ranges::any_of(copied_, cut)) return copy_in_parts(src, dst);
   if (!plain) return write(dst, copied_);
   SymbolicBuffer& target = buffers_[dst.buffer.value];
   for (Piece& piece : copied_) {
@@ -58,14 +73,17 @@ void SymbolicMemory::copy(const Region& src, const Region& dst) {
 }
 
 void SymbolicMemory::copy_in_parts(const Region& src, const Region& dst) {
-  if (joined(src).rows == 1) mark(joined(src));
-  std::vector<Piece> pieces = read(src);
-  if (joined(src).rows > 1 || joined(dst).rows > 1) {
-    forget_cut(pieces);
+  const Region from = joined(src);
+  const Region to = joined(dst);
+  if (from.rows > 1 || to.rows > 1) {
+    std::vector<Piece> pieces = read(src);
+    forget_cut(pieces, from.width.value);
+    forget_cut(pieces, to.width.value);
     return write(dst, pieces);
   }
-  write(dst, pieces);
-  find_torn(joined(dst));
+  mark(from);
+  write(to, read(from));
+  find_torn(to);
 }
 
 /// Marks the results in the run that have no mark yet, including the rest of the first and last element.

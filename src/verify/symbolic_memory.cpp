@@ -7,6 +7,7 @@
 #include "ir/tiles.hpp"
 #include "ir/visit.hpp"
 #include "verify/multiply.hpp"
+#include "verify/regions.hpp"
 
 namespace cortado::verifier {
 namespace {
@@ -108,8 +109,8 @@ void SymbolicMemory::execute(const Command& command, bool update) {
       [&](const Swap& s) {
         std::vector<Piece> from_a = read(s.a);
         std::vector<Piece> from_b = read(s.b);
-        forget_cut(from_a);
-        forget_cut(from_b);
+        forget_cut(from_a, s.a.width.value);
+        forget_cut(from_b, s.b.width.value);
         write(s.a, from_b);
         write(s.b, from_a);
       },
@@ -193,18 +194,18 @@ void SymbolicMemory::accumulate(const Region& dst, const std::vector<Piece>& pie
   std::vector<Piece> first;
   read_from(*fresh, dst, [&](Piece piece) { first.push_back(std::move(piece)); });
   const bool all = std::ranges::all_of(first, is_fresh);
-  const auto store = [&](std::vector<Piece> stored) {
-    forget_cut(stored);
-    write(dst, stored);
-  };
   if (all) {
-    store(pieces);
+    std::vector<Piece> stored = pieces;
+    forget_cut(stored, joined(dst).width.value);
+    write(dst, stored);
   } else {
     write(dst, sum(read(dst), pieces, dtype));
   }
   if (!all && std::ranges::any_of(first, is_fresh)) {
     for_common_runs(first, pieces, [&](const Piece& mark, const Piece& piece) {
-      if (is_fresh(mark)) store({piece});
+      if (!is_fresh(mark)) return;
+      const bool cut = is_cut({{0, piece.at.width}, piece.value}, piece.at.width);
+      write(dst, {cut ? Piece{piece.at, Value{{{results_->unnamed(), 0, 0, 0}}}} : piece});
     });
   }
   set_fresh(dst, false);

@@ -58,8 +58,8 @@ class SymbolicMemory {
   void copy_in_parts(const Region& src, const Region& dst);
   void mark(const Region& run);
   void find_torn(const Region& run);
-  bool is_cut(const Piece& piece) const;
-  void forget_cut(std::vector<Piece>& pieces);
+  bool is_cut(const Piece& piece, std::uint64_t row) const;
+  void forget_cut(std::vector<Piece>& pieces, std::uint64_t row);
   static Piece by_place(Piece piece, const PlacedRuns& runs);
   std::vector<Piece> product(const Gemm& gemm);
   void accumulate(const Region& dst, const std::vector<Piece>& pieces, DType dtype, bool update);

@@ -179,6 +179,24 @@ TEST(SymbolicMemory, StridedCopiesOfPartsAreNoSums) {
   EXPECT_FALSE(memory.has_sum());
 }
 
+// Where rows are cut does not matter if the rows of the region are whole elements.
+TEST(SymbolicMemory, StridedCopiesOfWholeElementsInParts) {
+  const Region rows{{2}, {32}, {8}, 2, {8}};
+  const Region apart{{0}, {0}, {8}, 2, {16}};
+  TwoSums memory({rows, apart});
+  memory.copy(16, 0, 5);
+  memory.copy(16, 5, 11);
+  memory.execute(Copy{rows, apart});
+  for (std::uint64_t i = 0; i < 16; ++i) {
+    EXPECT_TRUE(memory.at(0, i + (i >= 8 ? 8 : 0)) == memory.at(2, 16 + i)) << i;
+  }
+  // Rows of half elements, from adjacent rows.
+  const Region halves{{2}, {32}, {2}, 4, {4}};
+  TwoSums two({halves});
+  two.execute(Copy{{{2}, {0}, {2}, 4, {2}}, halves});
+  EXPECT_FALSE(two.at(2, 36) == two.at(2, 2));
+}
+
 TEST(SymbolicMemory, SumsHaveALimitOfTerms) {
   Memory memory;
   const Region x = make_region({0}, {0}, {16});
