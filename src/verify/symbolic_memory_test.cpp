@@ -96,7 +96,7 @@ TEST(SymbolicMemory, SumsOfOtherElementsAreNoSumsOfInputs) {
 /// Two sums of the same bytes, at 0 and 16 of buffer 2, and room for what is copied at 32.
 struct TwoSums : Memory {
   explicit TwoSums(const std::vector<Region>& used = {}) : Memory(used) {
-    for (const std::uint64_t at : {0, 16}) {
+    for (const std::uint64_t at : {0U, 16U}) {
       execute(Kernel{KernelOp::reduce,
                      {make_region({0}, {0}, {16}), make_region({1}, {0}, {16})},
                      make_region({2}, {at}, {16}),
@@ -128,7 +128,7 @@ TEST(SymbolicMemory, PartsOfAnElementComeFromOneSum) {
   one.copy(0, 7, 9);
   one.copy(0, 5, 2);
   EXPECT_TRUE(one.has_sum());
-  for (const std::uint64_t cut : {1, 6, 11, 15}) {
+  for (const std::uint64_t cut : {1U, 6U, 11U, 15U}) {
     TwoSums two;
     two.copy(0, 0, cut);
     two.copy(16, cut, 16 - cut);
@@ -147,7 +147,7 @@ TEST(SymbolicMemory, PartsOfAnElementComeFromOneSum) {
 
 // By way of another place: the parts remember where they come from.
 TEST(SymbolicMemory, PartsOfAnElementKeepTheirMark) {
-  for (const std::uint64_t sum : {0, 16}) {
+  for (const std::uint64_t sum : {0U, 16U}) {
     TwoSums memory;
     memory.execute(Copy{make_region({2}, {sum}, {6}), make_region({2}, {48}, {6})});
     memory.execute(Copy{make_region({2}, {48}, {6}), make_region({2}, {32}, {6})});

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "cortado/overlap.hpp"
+#include "cortado/plan.hpp"
 
 #include "base/random.hpp"
 
