@@ -56,7 +56,6 @@ std::string RunReport::text(const CheckedProgram& verified, const Run& run) cons
 }
 
 std::string RunReport::body_text(const CheckedProgram& verified, const Run& run) const {
-  const Program& program = verified.program();
   std::string text = run.predicted ? fmt::format("  simulated on {}{}\n", verified.machine().name, sharing_note())
                                    : fmt::format("  measured on {}\n", run.timeline.where);
   text += fmt::format("  {}\n", describe_counts(run.counts));

@@ -51,8 +51,8 @@ class Shown {
                       {"waiting", counts_.waiting, "points that have not run yet"}};
     if (counts_.failed > 0) {
       CORTADO_ASSIGN_OR_RETURN(const std::string first, first_failure(database_));
-      document.notes.push_back(
-          fmt::format("{} failed (all in the table failures); {}", counted(counts_.failed, "point"), first));
+      document.notes.push_back(fmt::format("{} failed (all in the table failures); {}",
+                                           counted(static_cast<std::uint64_t>(counts_.failed), "point"), first));
     }
     if (counts_.waiting > 0) document.notes.push_back(fmt::format("{} points have not run yet", counts_.waiting));
     if (columns_.empty()) {

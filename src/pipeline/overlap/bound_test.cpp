@@ -68,7 +68,7 @@ TEST(OverlapBound, SmallOnes) {
   for (const char* const name : kMachinesOfProblems) {
     const Machine machine = load_machine(name).value();
     for (const Collective collective : {Collective("all-gather"), Collective("all-to-all")}) {
-      for (const std::uint64_t side : {64, 128, 512}) {
+      for (const std::uint64_t side : {64U, 128U, 512U}) {
         const OverlapProblem problem{.relation = Relation::gemm_needs_collective,
                                      .gemms = {{side, side, side}},
                                      .collectives = {{.collective = collective}}};
