@@ -102,7 +102,7 @@ TEST(ParseTiming, KeysOfKernelsMayBeLeftOut) {
   EXPECT_EQ(plain.tile_sides, (std::vector<std::uint32_t>{32, 64, 128, 256}));
   const ComputeTiming fitted = parsed(text_of("h100-8")).timing->compute.value();
   EXPECT_EQ(fitted.start.value, 2700);
-  EXPECT_EQ(fitted.step_latency_ns, 1.23);
+  EXPECT_EQ(fitted.step_latency_ns, 1.3);
   EXPECT_EQ(fitted.stream_window.value, 0U);
   EXPECT_EQ(fitted.anchor_sides, (std::vector<std::uint32_t>{64, 128, 256}));
   EXPECT_EQ(fitted.most_tile, 32768U);
