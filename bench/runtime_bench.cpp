@@ -11,6 +11,7 @@
 #include "cortado/machine.hpp"
 #include "cortado/plan.hpp"
 #include "cortado/program.hpp"
+#include "cortado/target.hpp"
 
 #include "base/cores.hpp"
 #include "measure.hpp"

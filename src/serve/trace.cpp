@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "serve/source.hpp"
 
 namespace cortado::serve {
