@@ -200,16 +200,16 @@ std::string escape_control(std::string_view text) {
     if (byte == 0xc2 && next >= 0x80 && next < 0xa0) {  // U+0080 to U+009F in UTF-8
       out += fmt::format("\\u{:04x}", next);
       ++i;
-    } else if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f) {
-      out += fmt::format("\\u{:04x}", byte);
-    } else if (byte < 0x80) {
-      out += text[i];
-    } else if (const std::size_t bytes = utf8_bytes(text.substr(i)); bytes > 0) {
-      out += text.substr(i, bytes);
-      i += bytes - 1;
-    } else {
-      out += fmt::format("\\u{:04x}", byte);
+      continue;
     }
+    const bool control = (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f;
+    const std::size_t bytes = byte < 0x80 ? 1 : utf8_bytes(text.substr(i));
+    if (control || bytes == 0) {
+      out += fmt::format("\\u{:04x}", byte);
+      continue;
+    }
+    out += text.substr(i, bytes);
+    i += bytes - 1;
   }
   return out;
 }

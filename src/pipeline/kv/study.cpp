@@ -83,9 +83,9 @@ class KvStudy {
   /// How much earlier the first token comes if the prefix is fetched: recomputing takes the last token along.
   Outcome<double> gain_of(double fetch_seconds, std::uint64_t tokens) {
     const auto recompute = prefill_seconds(tokens + 1);
-    if (!recompute) return recompute;
+    if (!recompute) return fail(recompute.error());
     const auto last = last_token_seconds(tokens);
-    if (!last) return last;
+    if (!last) return fail(last.error());
     return *recompute - fetch_seconds - *last;
   }
 
