@@ -1,6 +1,7 @@
 #include "gemm/time_parts.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "gemm/matrix_timing.hpp"
 
@@ -32,7 +33,11 @@ GemmTimeParts gemm_time_parts(const GemmShape& shape, const Tiling& tiling, cons
   const std::uint32_t units = machine.compute_units;
   const GemmModel model(shape, tiling, machine);
   const double clock = sustained_clock_ghz(shape.dtype, machine);
-  const auto estimate = [&](const GemmShape& of) { return estimate_gemm(of, tiling, machine, units, clock).seconds; };
+  // C libraries differ in the last bit of powers. Where differences of estimates are printed, that bit would be seen.
+  constexpr double kResolution = 1e-16;  // seconds
+  const auto estimate = [&](const GemmShape& of) {
+    return std::round(estimate_gemm(of, tiling, machine, units, clock).seconds / kResolution) * kResolution;
+  };
   const GemmModel::Terms terms = model.terms(units, clock);
   // The same with its last wave cut for all units: as many units as leave no one idle.
   const double waves = static_cast<double>(model.workgroups()) / units;
