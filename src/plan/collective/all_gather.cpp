@@ -4,7 +4,6 @@
 
 #include "plan/collective/core_kernels.hpp"
 #include "plan/collective/peer_pairs.hpp"
-#include "plan/collective/ring.hpp"
 
 namespace cortado::plan {
 
@@ -20,6 +19,15 @@ AllGather::AllGather(Schedule& schedule)
       outputs_.push_back(schedule.buffer("out", rank, bytes, BufferRole::output));
     }
   }
+}
+
+Gathering AllGather::gathering() const {
+  Gathering gathering{.own = inputs_, .places = {}};
+  for (const RankId rank : schedule_.ranks()) {
+    std::vector<Region>& places = gathering.places.emplace_back();
+    for (const RankId owner : schedule_.ranks()) places.push_back(block(rank, owner));
+  }
+  return gathering;
 }
 
 void AllGather::copy_own_block(RankId rank) {
@@ -87,13 +95,7 @@ Result<Program> plan_all_gather_b2b(Schedule& schedule) {
 /// ring, cores-ring: every rank sends its block to its neighbour, then what came from the other side.
 Result<Program> plan_all_gather_ring(Schedule& schedule, Ring (*make_ring)(Schedule& schedule)) {
   AllGather gather(schedule);
-  Gathering gathering;
-  for (const RankId rank : schedule.ranks()) {
-    gathering.own.push_back(gather.input(rank));
-    auto& places = gathering.places.emplace_back();
-    for (const RankId owner : schedule.ranks()) places.push_back(gather.block(rank, owner));
-  }
-  make_ring(schedule).gather(gathering);
+  make_ring(schedule).gather(gather.gathering());
   for (const RankId rank : schedule.ranks()) gather.copy_own_block(rank);
   return gather.finish();
 }

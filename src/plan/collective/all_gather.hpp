@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plan/collective/blocks.hpp"
+#include "plan/collective/ring.hpp"
 #include "plan/collective/variant.hpp"
 
 namespace cortado::plan {
@@ -20,6 +21,9 @@ class AllGather {
 
   /// Where `receiver` gets the block of `sender`.
   Region block(RankId receiver, RankId sender) const { return blocks_.of(outputs_[receiver.value], sender.value); }
+
+  /// All of it, for rings.
+  Gathering gathering() const;
 
   /// Out of place, the rank also needs its own block in its output.
   void copy_own_block(RankId rank);

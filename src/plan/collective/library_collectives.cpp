@@ -55,12 +55,7 @@ class Slices {
 template <Protocol kProtocol>
 Result<Program> plan_gather_rings(Schedule& schedule) {
   AllGather gather(schedule);
-  Gathering gathering;
-  for (const RankId rank : schedule.ranks()) {
-    gathering.own.push_back(gather.input(rank));
-    auto& places = gathering.places.emplace_back();
-    for (const RankId owner : schedule.ranks()) places.push_back(gather.block(rank, owner));
-  }
+  const Gathering gathering = gather.gathering();
   std::vector<LibraryRing> rings = library_rings(schedule, kProtocol, gather.input({0}).bytes());
   const Slices slices(rings, Bytes{1});
   for (std::size_t i = 0; i < rings.size(); ++i) rings[i].ring.gather(slices.of(gathering, i));
