@@ -13,6 +13,9 @@ target_compile_options(cortado_options INTERFACE -Wall -Wextra -Wpedantic)
 if(CORTADO_DEVICES)
   target_compile_options(cortado_options INTERFACE -Wconversion -Wsign-conversion -Wshadow)
 endif()
+# Libraries are position-independent, for the bindings. By default g++ then calls each of their functions as if another
+# library could replace it, and does not inline it.
+target_compile_options(cortado_options INTERFACE -fno-semantic-interposition)
 # GCC's flow warnings report false positives in code that the sanitizers instrument; the plain build is the judge.
 if(CORTADO_WERROR AND CORTADO_DEVICES AND NOT CORTADO_SANITIZE)
   target_compile_options(cortado_options INTERFACE -Werror)

@@ -121,6 +121,7 @@ struct OverlapOptions {
   bool contention = false;  ///< with CIL, if predicted: three simulations per strategy instead of one
   /// Criterion of the choice; energy only if predicted, on machines with power (overlap.objective, power.machine).
   report::Objective objective = report::Objective::time;
+  bool one_program = false;   ///< choose only among strategies that are one program: a dependent serial is two
   RunOptions run{};           ///< on devices: iterations of each program, in three rounds
   std::uint32_t threads = 1;  ///< simulations at the same time; no result depends on it
   /// Called with (done, total), never by two threads at once; false stops (overlap.interrupted).

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -220,7 +221,7 @@ struct Ground {
   double reference_ghz;
 };
 
-/// What was chosen before: the plans of one study ask for the same pieces over and over.
+/// What was chosen before: the plans of one study, and the studies of a sweep, ask for the same pieces over and over.
 class KnownTilings {
  public:
   struct Asked {
@@ -237,19 +238,32 @@ class KnownTilings {
       ground_.emplace(machine, asked.shape.dtype);
       known_.clear();
     }
-    const auto found = std::ranges::find(known_, asked, &std::pair<Asked, Tiling>::first);
+    const auto found = known_.find(asked);
     return found == known_.end() ? nullptr : &found->second;
   }
 
   const Tiling& add(const Asked& asked, const Tiling& tiling) {
-    constexpr std::size_t kMost = 256;
+    constexpr std::size_t kMost = 8192;
     if (known_.size() == kMost) known_.clear();
-    return known_.emplace_back(asked, tiling).second;
+    return known_.emplace(asked, tiling).first->second;
   }
 
  private:
+  struct Hash {
+    std::size_t operator()(const Asked& asked) const {
+      constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio: spreads near numbers
+      std::uint64_t hash = 0;
+      for (const std::uint64_t part : {asked.shape.m, asked.shape.n, asked.shape.k, std::uint64_t{asked.units},
+                                       asked.cut.row_parts, asked.cut.column_parts}) {
+        hash = (hash ^ part) * kOdd;
+        hash ^= hash >> 32;
+      }
+      return static_cast<std::size_t>(hash);
+    }
+  };
+
   std::optional<Ground> ground_;
-  std::vector<std::pair<Asked, Tiling>> known_;
+  std::unordered_map<Asked, Tiling, Hash> known_;
 };
 
 Tiling best_tiling(const GemmShape& whole, const Machine& machine, std::uint32_t units, const ProductCut& cut,

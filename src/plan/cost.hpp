@@ -2,6 +2,8 @@
 // from a faster model of one GPU.
 #pragma once
 
+#include <optional>
+
 #include "cortado/plan.hpp"
 #include "cortado/result.hpp"
 
@@ -42,6 +44,19 @@ class CostModel {
   /// Near the exact time.
   virtual Result<Nanoseconds> likely(const DependentRequest& /*request*/, const FiccoSchedule& /*schedule*/) const {
     return unknown();
+  }
+  /// The least time and, if that is below `best`, the likely one, if it is known.
+  struct Bounds {
+    Nanoseconds least{};
+    std::optional<Nanoseconds> likely{};
+  };
+  virtual Result<Bounds> bounds(const DependentRequest& request, const FiccoSchedule& schedule, Nanoseconds enough,
+                                Nanoseconds best) const {
+    Bounds bounds;
+    CORTADO_ASSIGN_OR_RETURN(bounds.least, least(request, schedule, enough));
+    if (bounds.least >= best) return bounds;
+    if (const auto time = likely(request, schedule)) bounds.likely = *time;
+    return bounds;
   }
   /// Simulated, or why it cannot be planned (plan_ficco).
   virtual Result<Nanoseconds> exact(const DependentRequest& /*request*/, const FiccoSchedule& /*schedule*/) const {

@@ -49,11 +49,28 @@ Result<Nanoseconds> SimulatedCost::simulated_together(const OverlapProblem& prob
 
 Result<Nanoseconds> SimulatedCost::least(const DependentRequest& request, const FiccoSchedule& schedule,
                                          Nanoseconds enough) const {
-  return of_last_rank(request, schedule, sim::Sharing::ignored, enough);
+  CORTADO_ASSIGN_OR_RETURN(const Bounds both, bounds(request, schedule, enough, Nanoseconds{}));
+  return both.least;
 }
 
 Result<Nanoseconds> SimulatedCost::likely(const DependentRequest& request, const FiccoSchedule& schedule) const {
-  return of_last_rank(request, schedule, sim::Sharing::modelled);
+  CORTADO_RETURN_IF_ERROR(sim::check_timing(machine_));
+  CORTADO_ASSIGN_OR_RETURN(const auto ranks, plan_ficco_ranks(request, schedule, machine_, kEndless));
+  return of_last_rank(ranks, sim::Sharing::modelled);
+}
+
+/// Both from one plan.
+Result<CostModel::Bounds> SimulatedCost::bounds(const DependentRequest& request, const FiccoSchedule& schedule,
+                                                Nanoseconds enough, Nanoseconds best) const {
+  CORTADO_RETURN_IF_ERROR(sim::check_timing(machine_));
+  CORTADO_ASSIGN_OR_RETURN(const auto ranks, plan_ficco_ranks(request, schedule, machine_, enough));
+  Bounds bounds;
+  CORTADO_ASSIGN_OR_RETURN(bounds.least, of_last_rank(ranks, sim::Sharing::ignored));
+  const bool is_cut = std::ranges::any_of(ranks, &RankProgram::is_cut);
+  if (is_cut && bounds.least <= enough) return this->bounds(request, schedule, kEndless, best);
+  if (bounds.least >= best) return bounds;
+  if (const auto likely = of_last_rank(ranks, sim::Sharing::modelled)) bounds.likely = *likely;
+  return bounds;
 }
 
 Result<Nanoseconds> SimulatedCost::exact(const DependentRequest& request, const FiccoSchedule& schedule) const {
@@ -66,17 +83,12 @@ Result<Nanoseconds> SimulatedCost::simulated_time(const CheckedProgram& program)
   return median_time(simulated.timeline);
 }
 
-Result<Nanoseconds> SimulatedCost::of_last_rank(const DependentRequest& request, const FiccoSchedule& schedule,
-                                                sim::Sharing sharing, Nanoseconds enough) const {
-  CORTADO_RETURN_IF_ERROR(sim::check_timing(machine_));
-  CORTADO_ASSIGN_OR_RETURN(const std::vector<RankProgram> ranks, plan_ficco_ranks(request, schedule, machine_, enough));
+Result<Nanoseconds> SimulatedCost::of_last_rank(const std::vector<RankProgram>& ranks, sim::Sharing sharing) const {
   Nanoseconds last{};
   for (const RankProgram& rank : ranks) {
     CORTADO_ASSIGN_OR_RETURN(const Nanoseconds time, sim::time_of_rank(rank.program, rank.closed, machine_, sharing));
     last = std::max(last, time);
   }
-  const bool is_cut = std::ranges::any_of(ranks, &RankProgram::is_cut);
-  if (is_cut && last <= enough) return of_last_rank(request, schedule, sharing);
   return last;
 }
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cortado/target.hpp"
 
@@ -24,6 +25,8 @@ class SimulatedCost : public CostModel {
   Result<Nanoseconds> least(const DependentRequest& request, const FiccoSchedule& schedule,
                             Nanoseconds enough) const override;
   Result<Nanoseconds> likely(const DependentRequest& request, const FiccoSchedule& schedule) const override;
+  Result<Bounds> bounds(const DependentRequest& request, const FiccoSchedule& schedule, Nanoseconds enough,
+                        Nanoseconds best) const override;
   Result<Nanoseconds> exact(const DependentRequest& request, const FiccoSchedule& schedule) const override;
 
   Status save() { return cache_.save(); }
@@ -32,8 +35,8 @@ class SimulatedCost : public CostModel {
   /// Of any program: a choice needs no proof.
   static Result<Nanoseconds> simulated_time(const CheckedProgram& program);
   Result<sim::CollectiveProfile> profile(const CollectiveRequest& request) const;
-  Result<Nanoseconds> of_last_rank(const DependentRequest& request, const FiccoSchedule& schedule, sim::Sharing sharing,
-                                   Nanoseconds enough = kEndless) const;
+  /// Of the rank that takes longest.
+  Result<Nanoseconds> of_last_rank(const std::vector<RankProgram>& ranks, sim::Sharing sharing) const;
 
   const Machine& machine_;
   mutable CostCache cache_;

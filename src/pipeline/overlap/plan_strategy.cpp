@@ -13,14 +13,14 @@ namespace {
 
 Outcome<PlannedOverlap> plan_best(const OverlapProblem& problem, const Machine& machine, const StrategyKnobs& knobs,
                                   std::uint32_t threads) {
-  OverlapOptions options{.knobs = knobs, .threads = threads};
-  if (problem.relation == Relation::independent) {
-    options.strategies = {std::string(kAutoStrategy)};
-  } else {
-    options.strategies = {"ficco", "t3", "t3-mca"};
-  }
-  auto report = study_overlap(problem, machine, options);
+  auto report = study_overlap(
+      problem, machine,
+      {.strategies = {std::string(kAutoStrategy)}, .knobs = knobs, .one_program = true, .threads = threads});
   if (!report) return fail(report.error());
+  if (!report->chosen) {
+    return fail_at(Stage::plan, {"overlap.program", fmt::format("{} is not one program", report->choice),
+                                 "name a strategy; see cortado list strategies"});
+  }
   return *report->chosen;
 }
 

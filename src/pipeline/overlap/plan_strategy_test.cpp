@@ -51,6 +51,33 @@ TEST(PlanStrategy, AutoIsNamedByWhatItIs) {
   EXPECT_FALSE(planned->program.queues.empty());
 }
 
+// Tiles are searched as well as schedules of FiCCO: here they win.
+TEST(PlanStrategy, AutoIsWhatTheStudyChooses) {
+  const Machine machine = load_machine("mi300x-8").value();
+  OverlapProblem problem = problem_of(Relation::collective_needs_gemm);
+  problem.gemms = {{.m = 16384, .n = 8192, .k = 3584}};
+  problem.ranks = 8;
+  const auto planned = plan_strategy(problem, machine, "auto");
+  const auto study = study_overlap(problem, machine);
+  ASSERT_TRUE(planned && study);
+  EXPECT_EQ(planned->name, study->choice);
+  EXPECT_THAT(planned->name, testing::StartsWith("tiles-rs"));
+}
+
+// A study would choose serial, which is two programs.
+TEST(PlanStrategy, AutoIsOneProgram) {
+  const Machine machine = load_machine("mi300x-8").value();
+  OverlapProblem problem = problem_of(Relation::gemm_needs_collective);
+  problem.gemms = {{.m = 64, .n = 64, .k = 64}};
+  const auto study = study_overlap(problem, machine);
+  ASSERT_TRUE(study);
+  ASSERT_EQ(study->choice, "serial");
+  const auto planned = plan_strategy(problem, machine, "auto");
+  ASSERT_TRUE(planned) << to_string(planned.error().errors.front());
+  EXPECT_NE(planned->name, "serial");
+  EXPECT_TRUE(prove(planned->program, machine));
+}
+
 TEST(PlanStrategy, KnobsReachTheStrategy) {
   const Machine machine = load_machine("mi300x-8+t3").value();
   const OverlapProblem problem = problem_of(Relation::collective_needs_gemm);

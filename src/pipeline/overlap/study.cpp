@@ -300,7 +300,9 @@ class OverlapStudy {
 
   void choose() {
     const auto cost = [&](const OverlapRow& row) { return report::cost_of(row.time, row.energy, options_.objective); };
-    const auto has_program = [](const OverlapRow& row) { return !row.bound; };
+    const auto has_program = [&](const OverlapRow& row) {
+      return !row.bound && (!options_.one_program || planned_[static_cast<std::size_t>(&row - report_.rows.data())]);
+    };
     report_.objective = options_.objective;
     double least = std::numeric_limits<double>::infinity();
     for (const OverlapRow& row : report_.rows) {

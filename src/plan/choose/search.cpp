@@ -68,12 +68,12 @@ class Search {
     Nanoseconds best = kEndless;
     Nanoseconds enough = kEndless;
     keep(&Candidate::least, [&](Candidate& candidate) {
-      if (!noted(candidate, cost_.least(request_, candidate.schedule, enough), &Candidate::least)) return false;
+      const auto bounds = cost_.bounds(request_, candidate.schedule, enough, best);
+      if (!bounds) return refused(candidate, bounds.error());
+      candidate.least = bounds->least;
       candidate.is_hopeless = candidate.least > enough;
-      if (candidate.least >= best) return true;
-      const auto likely = cost_.likely(request_, candidate.schedule);
-      if (!likely) return true;
-      candidate.likely = *likely;
+      if (!bounds->likely) return true;
+      candidate.likely = *bounds->likely;
       candidate.is_estimated = true;
       best = std::min(best, std::max(candidate.least, candidate.likely));
       enough = {static_cast<std::int64_t>(std::ceil((1 + kSearchMargin) * real(best)))};
@@ -133,12 +133,14 @@ class Search {
 
   /// Whether there is an answer.
   bool noted(Candidate& candidate, const Result<Nanoseconds>& answer, Nanoseconds Candidate::*time) {
-    if (!answer) {
-      choice_.refused.push_back({candidate.schedule, answer.error()});
-      return false;
-    }
+    if (!answer) return refused(candidate, answer.error());
     candidate.*time = *answer;
     return true;
+  }
+
+  bool refused(const Candidate& candidate, const Diagnostic& reason) {
+    choice_.refused.push_back({candidate.schedule, reason});
+    return false;
   }
 
   bool is_refused(const FiccoSchedule& schedule) const {
