@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/check.hpp"
 #include "sim/fluid/rounding.hpp"
@@ -11,12 +12,6 @@ namespace cortado::sim::internal {
 namespace {
 
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
-
-// The target of a flow that no cap and no level limits yet. It counts as zero in the loads.
-constexpr double kUnanchored = -1;
-
-// The load of a resource is updated by differences and recomputed from scratch after this many of them.
-constexpr std::uint8_t kMovesBetweenSums = 64;
 
 }  // namespace
 
@@ -40,6 +35,8 @@ void Solver::set_capacity(std::uint32_t index, double capacity) {
   if (resource.members.size() == 1) {
     refresh_limit(flows_[resource.members[0].flow]);
     retarget(resource.members[0].flow);
+  } else if (!resource.followed) {
+    add_to_bound(index, 0);
   } else if (off_balance(resource)) {
     enqueue(index);
   }
@@ -48,7 +45,6 @@ void Solver::set_capacity(std::uint32_t index, double capacity) {
 std::uint32_t Solver::take_flow() {
   if (free_flows_.empty()) {
     flows_.emplace_back();
-    targets_.push_back(kUnanchored);
     return static_cast<std::uint32_t>(flows_.size() - 1);
   }
   const std::uint32_t index = free_flows_.back();
@@ -82,7 +78,6 @@ std::uint32_t Solver::add_flow(const FlowSpec& spec) {
           .priority = spec.priority,
           .alive = true,
           .touched = flow.touched};
-  targets_[index] = kUnanchored;
   for (std::size_t i = 0; i < uses.size(); ++i) {
     uses_.of(flow)[i] = {uses[i].factor, uses[i].resource.value, 0};
     join(index, i);
@@ -94,19 +89,20 @@ std::uint32_t Solver::add_flow(const FlowSpec& spec) {
 
 void Solver::remove_flow(std::uint32_t index) {
   Flow& flow = flows_[index];
+  flow.alive = false;
   for (std::size_t i = 0; i < flow.use_count; ++i) leave(index, i);
   uses_.release(flow.first_use, flow.use_count);
-  flow.alive = false;
   free_flows_.push_back(index);
 }
 
 void Solver::join(std::uint32_t index, std::size_t use_index) {
   Flow& flow = flows_[index];
   Use& use = uses_.of(flow)[use_index];
-  std::vector<Member>& members = resources_[use.resource].members;
+  std::vector<Claim>& members = resources_[use.resource].members;
   use.place = static_cast<std::uint32_t>(members.size());
-  members.push_back({use.factor, flow.weight, index, flow.priority});
+  members.push_back({.flow = index, .priority = flow.priority, .factor = use.factor});
   if (members.size() == 1) return;
+  if (resources_[use.resource].followed) ++flow.followed;
   if (members.size() == 2) become_shared(members[0].flow, use.resource);
   if (level(use.resource, flow.priority) < kNoLevel) ++flow.levels;
   std::swap(use, uses_.of(flow)[flow.shared_count++]);
@@ -126,8 +122,10 @@ void Solver::leave(std::uint32_t index, std::size_t use_index) {
   use_of(moved, use.resource).place = use.place;
   if (resource.members.size() == 1) {
     become_alone(resource.members[0].flow, use.resource);
+  } else if (resource.followed) {
+    add_load(use.resource, -use.factor * counted(flow));
   } else {
-    add_load(use.resource, -use.factor * counted(index));
+    resource.load -= use.factor * flow.ceiling;
   }
 }
 
@@ -140,7 +138,7 @@ Use& Solver::use_of(std::uint32_t flow, std::uint32_t resource) {
 void Solver::become_shared(std::uint32_t index, std::uint32_t resource) {
   Flow& flow = flows_[index];
   Use& use = use_of(index, resource);
-  resources_[resource].load = use.factor * counted(index);
+  resources_[resource].load = use.factor * flow.ceiling;
   std::swap(use, uses_.of(flow)[flow.shared_count++]);
   refresh_limit(flow);
   retarget(index);
@@ -153,6 +151,7 @@ void Solver::become_alone(std::uint32_t index, std::uint32_t resource_index) {
   resource.limiting = false;
   resource.slack = tolerance_ * resource.capacity;
   Flow& flow = flows_[index];
+  if (std::exchange(resource.followed, false)) --flow.followed;
   if (level(resource_index, flow.priority) < kNoLevel) --flow.levels;
   std::fill_n(&level(resource_index, 0), priority_classes_, kNoLevel);
   std::swap(use_of(index, resource_index), uses_.of(flow)[--flow.shared_count]);
@@ -165,6 +164,18 @@ void Solver::refresh_limit(Flow& flow) {
   for (const Use& use : uses_.alone(flow)) {
     flow.limit = std::min(flow.limit, resources_[use.resource].capacity / use.factor);
   }
+  for (const Use& use : uses_.shared(flow)) {
+    claim(resources_[use.resource].members[use.place], flow, flow.limit);
+  }
+}
+
+/// The member's claim if everything else allows the flow this rate.
+void Solver::claim(Claim& member, const Flow& flow, double demand) {
+  member.demand = demand;
+  member.weight = flow.weight;
+  member.ratio = demand / flow.weight;
+  member.most = member.factor * demand;
+  member.slope = member.factor * flow.weight;
 }
 
 void Solver::set_cap(std::uint32_t index, double cap) {
@@ -176,14 +187,13 @@ void Solver::set_cap(std::uint32_t index, double cap) {
 void Solver::set_weight(std::uint32_t index, double weight) {
   Flow& flow = flows_[index];
   flow.weight = weight;
-  for (const Use& use : uses_.of(flow)) resources_[use.resource].members[use.place].weight = weight;
+  refresh_limit(flow);
   retarget(index);
 }
 
 double Solver::load(std::uint32_t index) const {
   const Resource& resource = resources_[index];
-  if (resource.members.size() != 1) return resource.load;
-  return resource.members[0].factor * counted(resource.members[0].flow);
+  return resource.followed ? resource.load : exact_load(resource);
 }
 
 std::optional<ResourceId> Solver::bottleneck(std::uint32_t index) const {
@@ -215,49 +225,22 @@ void Solver::retarget(std::uint32_t index) {
     set_target(index, target, kNone);
   } else {
     set_target(index, 0, kNone);
-    targets_[index] = kUnanchored;
+    flows_[index].target = kUnanchored;
     unanchored_.push_back(index);
   }
 }
 
-/// Updates the loads of the resources that the flow shares, leaving out one, for the new target.
+/// The loads of the resources that the flow shares follow, except that of one that is being balanced.
 inline void Solver::set_target(std::uint32_t index, double target, std::uint32_t except) {
   Flow& flow = flows_[index];
-  const double change = target - counted(index);
-  targets_[index] = target;
+  const double change = target - counted(flow);
+  flow.target = target;
   if (!flow.touched) {
     flow.touched = true;
     touched_.push_back(index);
   }
-  if (change == 0) return;
-  for (const Use& use : uses_.shared(flow)) {
-    if (use.resource != except) add_load(use.resource, use.factor * change);
-  }
-}
-
-inline void Solver::add_load(std::uint32_t index, double amount) {
-  Resource& resource = resources_[index];
-  resource.load += amount;
-  if (++resource.moves >= kMovesBetweenSums) sum_up(resource);
-  if (off_balance(resource)) enqueue(index);
-}
-
-void Solver::sum_up(Resource& resource) const {
-  double load = 0;
-  for (const Member& member : resource.members) load += member.factor * counted(member.flow);
-  resource.load = load;
-  resource.moves = 0;
-}
-
-inline bool Solver::off_balance(const Resource& resource) const {
-  const double excess = resource.load - resource.capacity;
-  return excess > resource.slack || (resource.limiting && excess < -resource.slack);
-}
-
-inline void Solver::enqueue(std::uint32_t index) {
-  if (resources_[index].queued) return;
-  resources_[index].queued = true;
-  queue_.push_back(index);
+  const bool followed_elsewhere = flow.followed > (except == kNone ? 0 : 1);
+  if (change != 0 && (followed_elsewhere || target > flow.ceiling)) spread(flow, change, except);
 }
 
 /// Gives a flow that nothing limits yet a first level: that of the resource most likely to limit it in the end.
@@ -279,7 +262,7 @@ void Solver::force_tightest(const Flow& flow) {
 std::span<const RateChange> Solver::solve() {
   ++work_.solves;
   for (const std::uint32_t index : unanchored_) {
-    if (flows_[index].alive && targets_[index] < 0) force_tightest(flows_[index]);
+    if (flows_[index].alive && flows_[index].target < 0) force_tightest(flows_[index]);
   }
   unanchored_.clear();
   const std::size_t most_sweeps = 1000 + 100 * resources_.size();
@@ -299,29 +282,35 @@ std::span<const RateChange> Solver::solve() {
   return changed_;
 }
 
-inline Claim Solver::claim_of(const Member& member, std::uint32_t index) const {
-  const double target = targets_[member.flow];
-  const double current = level(index, member.priority);
+/// What the member claims, given the levels of all resources that the flow shares.
+inline Claim Solver::claim_of(const Claim& member, std::uint32_t index) const {
   const Flow& flow = flows_[member.flow];
-  const bool limited_elsewhere = target >= 0 && member.weight * current > target;
-  const bool only_level = flow.levels == (current < kNoLevel ? 1 : 0);
-  const double demand = limited_elsewhere ? target : only_level ? flow.limit : offered(flow, index);
-  return {demand,      member.weight,  demand / member.weight, member.factor * demand, member.factor * member.weight,
-          member.flow, member.priority};
+  const bool limited_elsewhere = flow.target >= 0 && member.weight * level(index, member.priority) > flow.target;
+  Claim result = member;
+  claim(result, flow, limited_elsewhere ? flow.target : offered(flow, index));
+  return result;
 }
 
 /// By descending priority; within a class, in the order of the members. Valid until the next call.
 std::span<const Claim> Solver::gather_claims(std::uint32_t index) {
-  const std::vector<Member>& members = resources_[index].members;
-  if (claims_.size() < members.size()) claims_.resize(members.size());  // and never less: resizing initialises
-  const auto claims = std::span(claims_).first(members.size());
-  for (std::size_t i = 0; i < members.size(); ++i) claims[i] = claim_of(members[i], index);
-  const auto differ = [](const Member& a, const Member& b) { return a.priority != b.priority; };
-  if (priority_classes_ > 1 && std::adjacent_find(members.begin(), members.end(), differ) != members.end()) {
-    std::stable_sort(claims.begin(), claims.end(),
+  const std::vector<Claim>& members = resources_[index].members;
+  const auto at_level_elsewhere = [&](const Claim& member) {
+    return flows_[member.flow].levels > (level(index, member.priority) < kNoLevel ? 1 : 0);
+  };
+  const auto differ = [](const Claim& a, const Claim& b) { return a.priority != b.priority; };
+  const bool sorted =
+      priority_classes_ == 1 || std::adjacent_find(members.begin(), members.end(), differ) == members.end();
+  const auto first = std::find_if(members.begin(), members.end(), at_level_elsewhere);
+  if (sorted && first == members.end()) return members;
+  claims_.assign(members.begin(), members.end());
+  for (auto i = static_cast<std::size_t>(first - members.begin()); i < members.size(); ++i) {
+    if (at_level_elsewhere(members[i])) claims_[i] = claim_of(members[i], index);
+  }
+  if (!sorted) {
+    std::stable_sort(claims_.begin(), claims_.end(),
                      [](const Claim& a, const Claim& b) { return a.priority > b.priority; });
   }
-  return claims;
+  return claims_;
 }
 
 /// Levels that begin and end to limit: flows count them.
@@ -340,8 +329,8 @@ void Solver::balance(std::uint32_t index) {
   ++work_.balances;
   work_.flows_visited += rest.size();
 
+  follow(resource, true);
   resource.limiting = false;
-  resource.moves = 0;
   resource.slack = tolerance_ * resource.capacity;
   double load = 0;
   double left = resource.capacity;
@@ -366,10 +355,10 @@ void Solver::balance(std::uint32_t index) {
     for (const Claim& claim : claims) {
       const double target = std::min(claim.demand, claim.weight * current);
       load += std::min(claim.most, claim.slope * current);
-      if (target != targets_[claim.flow]) set_target(claim.flow, target, index);
+      if (target != flows_[claim.flow].target) set_target(claim.flow, target, index);
     }
   }
-  resource.load = load;
+  set_load(index, load);
 }
 
 /// The computed level, or the old one if the two differ only by rounding.
@@ -385,11 +374,10 @@ void Solver::report_changes() {
   changed_.reserve(touched_.size());
   for (const std::uint32_t index : touched_) {
     Flow& flow = flows_[index];
-    const double target = targets_[index];
     flow.touched = false;
-    if (!flow.alive || std::abs(target - flow.rate) <= tolerance_ * flow.rate) continue;
-    flow.rate = target;
-    changed_.push_back({{index}, target});
+    if (!flow.alive || std::abs(flow.target - flow.rate) <= tolerance_ * flow.rate) continue;
+    flow.rate = flow.target;
+    changed_.push_back({{index}, flow.rate});
   }
   touched_.clear();
 }

@@ -21,37 +21,39 @@ struct Use {
   std::uint32_t place = 0;  ///< among the members of the resource
 };
 
-/// The same, seen from the resource. Factor, weight and priority are copies: a balance reads them consecutively.
-struct Member {
-  double factor = 1;
-  double weight = 1;
-  std::uint32_t flow = 0;
-  std::uint8_t priority = 0;
-};
+// The target of a flow that no cap and no level limits yet. It counts as zero in the loads.
+inline constexpr double kUnanchored = -1;
 
 struct Flow {
   double weight = 1;
   double cap = 0;
-  double limit = 0;  ///< the minimum of its cap and of what the resources that it has to itself allow
-  double rate = 0;   ///< as last reported to the caller
+  double limit = 0;             ///< the minimum of its cap and of what the resources that it has to itself allow
+  double rate = 0;              ///< as last reported to the caller
+  double target = kUnanchored;  ///< what limit and levels give it
+  double ceiling = 0;           ///< not less than the target
   std::uint32_t first_use = 0;
   std::uint16_t use_count = 0;
   std::uint16_t shared_count = 0;
-  std::uint16_t levels = 0;  ///< how many of the resources that it shares have a level for its class
+  std::uint16_t levels = 0;    ///< how many of the resources that it shares have a level for its class
+  std::uint16_t followed = 0;  ///< how many of the resources that it shares are followed
   std::uint8_t priority = 0;
   bool alive = false;
   bool touched = false;  ///< is in Solver::touched_
 };
 
+/// The load of a resource that limits somebody, or might soon, is followed: it is the sum of factor * target over the
+/// members. Any other resource has an upper bound instead, the sum of factor * ceiling, which most changes of a target
+/// leave as it is.
 struct Resource {
   double capacity = 0;
-  double load = 0;         ///< sum of factor * target over the members
-  double slack = 0;        ///< how far the load may be off
-  bool limiting = false;   ///< some member would be faster without this resource
-  bool queued = false;     ///< is in Solver::queue_
-  bool forced = false;     ///< must be balanced whatever its load
-  std::uint8_t moves = 0;  ///< corrections of the load since it was summed up
-  std::vector<Member> members;
+  double load = 0;
+  double slack = 0;            ///< how far the load may be off
+  bool limiting = false;       ///< some member would be faster without this resource
+  bool followed = false;       ///< always if limiting; never with a single member
+  bool queued = false;         ///< is in Solver::queue_
+  bool forced = false;         ///< must be balanced whatever its load
+  std::uint8_t moves = 0;      ///< corrections of a followed load since it was summed up
+  std::vector<Claim> members;  ///< as if no other resource had a level: demand is the limit of the flow
 };
 
 /// Lists of Use in one vector, in blocks; freed blocks are reused.
@@ -102,7 +104,7 @@ class Solver {
   double level(std::uint32_t resource, std::uint8_t priority) const {
     return levels_[std::size_t{resource} * priority_classes_ + priority];
   }
-  double counted(std::uint32_t flow) const { return targets_[flow] > 0 ? targets_[flow] : 0; }
+  static double counted(const Flow& flow) { return flow.target > 0 ? flow.target : 0; }
 
   std::uint32_t take_flow();
   std::span<const ResourceUse> distinct(std::span<const ResourceUse> uses);
@@ -112,20 +114,36 @@ class Solver {
   void become_alone(std::uint32_t flow, std::uint32_t resource);
   Use& use_of(std::uint32_t flow, std::uint32_t resource);
   void refresh_limit(Flow& flow);
+  static void claim(Claim& member, const Flow& flow, double demand);
   double offered(const Flow& flow, std::uint32_t except) const;
   void retarget(std::uint32_t flow);
   void set_target(std::uint32_t flow, double target, std::uint32_t except);
-  void add_load(std::uint32_t resource, double amount);
-  void sum_up(Resource& resource) const;
-  bool off_balance(const Resource& resource) const;
-  void enqueue(std::uint32_t resource);
+  bool off_balance(const Resource& resource) const {
+    const double excess = resource.load - resource.capacity;
+    return excess > resource.slack || (resource.limiting && excess < -resource.slack);
+  }
+  void enqueue(std::uint32_t resource) {
+    if (resources_[resource].queued) return;
+    resources_[resource].queued = true;
+    queue_.push_back(resource);
+  }
   void force_tightest(const Flow& flow);
   std::span<const Claim> gather_claims(std::uint32_t resource);
-  Claim claim_of(const Member& member, std::uint32_t resource) const;
+  Claim claim_of(const Claim& member, std::uint32_t resource) const;
   void count_levels(std::span<const Claim> claims, double before, double now);
   void balance(std::uint32_t resource);
   double settled_level(std::uint32_t resource, std::uint8_t priority, double computed) const;
   void report_changes();
+
+  // In loads.cpp.
+  /// Updates the loads and bounds of the resources that the flow shares, leaving out one, after a change of its target.
+  void spread(Flow& flow, double change, std::uint32_t except);
+  void add_load(std::uint32_t resource, double amount);      ///< of a resource that is followed
+  void add_to_bound(std::uint32_t resource, double amount);  ///< of one that is not
+  double exact_load(const Resource& resource) const;
+  void set_load(std::uint32_t resource, double load);  ///< the exact load; decides whether it is followed
+  void follow(Resource& resource, bool yes);           ///< its load is to be set afterwards
+  void lower_ceiling(Flow& flow);
 
   std::uint8_t priority_classes_;
   bool exact_;
@@ -134,7 +152,6 @@ class Solver {
   std::vector<Resource> resources_;
   std::vector<double> levels_;  // priority_classes_ for each resource
   std::vector<Flow> flows_;
-  std::vector<double> targets_;  // by flow: what limit and levels give it; negative if nothing limits it yet
   std::vector<std::uint32_t> free_flows_;
   UsePool uses_;
   std::vector<std::uint32_t> unanchored_;  // flows that nothing limits yet

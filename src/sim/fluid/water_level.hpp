@@ -6,7 +6,7 @@
 
 namespace cortado::sim::internal {
 
-/// What a flow asks of a resource, in the forms that the computation needs.
+/// What a flow asks of a resource, in the forms that the computation needs, one after another in memory.
 struct Claim {
   double demand = 0;  ///< the rate that everything but this resource allows; may be unlimited
   double weight = 1;
@@ -15,6 +15,7 @@ struct Claim {
   double slope = 1;  ///< factor * weight: what it takes per unit of the level when not satisfied
   std::uint32_t flow = 0;
   std::uint8_t priority = 0;
+  double factor = 1;
 };
 
 struct WaterLevel {
