@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "cortado/timeline.hpp"
@@ -37,21 +38,36 @@ class Walk {
   const Span& span(std::uint32_t index) const { return timeline_.spans[index]; }
   bool on_host(const Span& of) const { return timeline_.tracks[of.track].host; }
 
-  /// For each span: the one that ended last among those before it on its track.
+  /// Order within a track.
+  static bool comes_before(const Span& a, const Span& b) {
+    return a.iteration != b.iteration ? a.iteration < b.iteration : a.command < b.command;
+  }
+
+  /// For each span: the one that ended last among those before it on its track. Spans are usually recorded in the order
+  /// of their tracks; there are many, so they are sorted only if they are not.
   void index_tracks() {
+    std::vector<std::uint32_t> newest(timeline_.tracks.size(), kNone);  // the span of each track so far
+    std::vector<std::uint32_t> latest(timeline_.tracks.size(), kNone);  // the one that ended last
+    for (std::uint32_t i = 0; i < timeline_.spans.size(); ++i) {
+      const std::uint32_t previous = std::exchange(newest[span(i).track], i);
+      if (previous != kNone && comes_before(span(i), span(previous))) return sort_tracks();
+      append(i, latest);
+    }
+  }
+
+  void sort_tracks() {
     std::vector<std::uint32_t> order(timeline_.spans.size());
     for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
-      const Span& x = span(a);
-      const Span& y = span(b);
-      return x.iteration != y.iteration ? x.iteration < y.iteration : x.command < y.command;
-    });
+    std::stable_sort(order.begin(), order.end(),
+                     [this](std::uint32_t a, std::uint32_t b) { return comes_before(span(a), span(b)); });
     std::vector<std::uint32_t> latest(timeline_.tracks.size(), kNone);
-    for (const std::uint32_t index : order) {
-      std::uint32_t& of_track = latest[span(index).track];
-      before_[index] = of_track;
-      if (of_track == kNone || span(index).end >= span(of_track).end) of_track = index;
-    }
+    for (const std::uint32_t index : order) append(index, latest);
+  }
+
+  void append(std::uint32_t index, std::vector<std::uint32_t>& latest) {
+    std::uint32_t& of_track = latest[span(index).track];
+    before_[index] = of_track;
+    if (of_track == kNone || span(index).end >= span(of_track).end) of_track = index;
   }
 
   std::uint32_t last_host_span() const {

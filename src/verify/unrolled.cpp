@@ -24,7 +24,7 @@ Unrolled::Unrolled(const Program& program)
   step_of_.reserve(step_nodes());
   for (std::uint32_t q = 0; q < chain_count(); ++q) {
     for (std::uint32_t i = 0; i < kIterations; ++i) {
-      for (std::uint32_t s = first_step_[q]; s < first_step_[q + 1]; ++s) step_of_.push_back(s);
+      for (std::uint32_t s = first_step_[q]; s < first_step_[q + 1]; ++s) step_of_.push_back(kIterations * s + i);
     }
   }
   find_completions();

@@ -102,11 +102,8 @@ class Unrolled {
   }
   Node first_node(std::uint32_t chain) const { return kIterations * first_step_[chain]; }
   Node end_node(std::uint32_t chain) const { return kIterations * first_step_[chain + 1]; }
-  const Step& step(Node node) const { return steps_[step_of_[node]]; }
-  std::uint32_t iteration(Node node) const {
-    const std::uint32_t chain = step(node).chain;
-    return node - first_node(chain) >= step_count(chain) ? 1 : 0;
-  }
+  const Step& step(Node node) const { return steps_[step_of_[node] / kIterations]; }
+  std::uint32_t iteration(Node node) const { return step_of_[node] % kIterations; }
   bool is_step(Node node) const { return node < step_nodes(); }
 
   /// The chain node from which on the step's bytes are final: usually the step itself; for a copy of a dma queue, the
@@ -176,7 +173,7 @@ class Unrolled {
   std::vector<Step> tile_chains_;          // the work step of each
   std::vector<TileRange> tile_ranges_;     // its tiles
   std::vector<std::uint32_t> first_step_;  // by chain; one more entry than chains
-  std::vector<std::uint32_t> step_of_;     // by node
+  std::vector<std::uint32_t> step_of_;     // by node: kIterations * step + iteration
   std::vector<Node> completion_;
   std::vector<Updates> updates_;                      // by step; a single entry for all if there are no trackers
   std::vector<std::vector<std::uint32_t>> updaters_;  // by tracker

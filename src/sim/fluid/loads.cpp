@@ -22,6 +22,7 @@ constexpr std::uint8_t kMovesBetweenSums = 64;
 }  // namespace
 
 void Solver::spread(Flow& flow, double change, std::uint32_t except) {
+  if (change == 0) return;
   const double before = flow.ceiling;
   if (flow.target > before) flow.ceiling = kHeadroom * flow.target;
   const double more = flow.ceiling - before;

@@ -233,14 +233,14 @@ void Solver::retarget(std::uint32_t index) {
 /// The loads of the resources that the flow shares follow, except that of one that is being balanced.
 inline void Solver::set_target(std::uint32_t index, double target, std::uint32_t except) {
   Flow& flow = flows_[index];
-  const double change = target - counted(flow);
+  const double before = flow.target;
   flow.target = target;
   if (!flow.touched) {
     flow.touched = true;
     touched_.push_back(index);
   }
   const bool followed_elsewhere = flow.followed > (except == kNone ? 0 : 1);
-  if (change != 0 && (followed_elsewhere || target > flow.ceiling)) spread(flow, change, except);
+  if (followed_elsewhere || target > flow.ceiling) spread(flow, target - std::max(before, 0.0), except);
 }
 
 /// Gives a flow that nothing limits yet a first level: that of the resource most likely to limit it in the end.

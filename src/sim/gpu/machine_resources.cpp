@@ -13,7 +13,7 @@ namespace cortado::sim {
 
 bool multiplies(const Queue& queue) {
   const auto is_product = [](const Command& command) { return std::holds_alternative<Gemm>(command); };
-  return std::any_of(queue.commands.begin(), queue.commands.end(), is_product);
+  return queue.kind == QueueKind::compute && std::any_of(queue.commands.begin(), queue.commands.end(), is_product);
 }
 
 MachineResources::MachineResources(const Machine& machine, const Program& program, FluidSystem& fluid, bool managed)
