@@ -31,6 +31,7 @@
 #include "verify/interval_map.hpp"
 #include "verify/naming.hpp"
 #include "verify/region_owners.hpp"
+#include "verify/regions.hpp"
 #include "verify/rule.hpp"
 #include "verify/strips.hpp"
 
@@ -130,9 +131,13 @@ class ConflictFinder {
       std::ranges::copy(unrolled_.accesses(step), std::back_inserter(accesses_));
     }
     first_access_.push_back(static_cast<std::uint32_t>(accesses_.size()));
-    std::vector<Region> touched;
-    touched.reserve(accesses_.size());
-    for (const Access& access : accesses_) touched.push_back(access.region);
+    std::vector<Region> touched;  // the others have one strip, whatever they are
+    std::uint32_t buffers = 0;
+    for (const auto& [region, kind] : accesses_) {
+      if (region.buffer.value < buffers && joined(region).rows == 1) continue;
+      buffers = std::max(buffers, region.buffer.value + 1);
+      touched.push_back(region);
+    }
     conflicts_.reserve(2 * accesses_.size());  // growing it would touch twice the memory
     return {tracked, touched};
   }

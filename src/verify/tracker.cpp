@@ -233,6 +233,7 @@ void check_tracker(Subject& subject, Findings& findings) {
   const auto adds = [](const OutputBlock& block) { return block.op == CopyOp::add; };
   bool needed = !subject.program().trackers.empty();
   for (const Queue& queue : subject.program().queues) {
+    if (queue.kind != QueueKind::compute) continue;
     for (const Command& command : queue.commands) {
       const auto* gemm = std::get_if<Gemm>(&command);
       needed = needed || (gemm != nullptr && std::ranges::any_of(gemm->outputs, adds));

@@ -43,6 +43,7 @@ void check_trackers(const Program& program, const Machine& machine, Findings& fi
     check_entries(program, *machine.features.tracker, i, findings);
   }
   for (std::uint32_t q = 0; q < program.queues.size() && !machine.features.near_memory_compute; ++q) {
+    if (program.queues[q].kind != QueueKind::compute) continue;
     const auto& commands = program.queues[q].commands;
     for (std::size_t c = 0; c < commands.size() && !findings.full(); ++c) {
       const auto* gemm = std::get_if<Gemm>(&commands[c]);
