@@ -17,6 +17,7 @@
 #include "command.hpp"
 #include "device/soft/soft.hpp"
 #include "flags.hpp"
+#include "heap.hpp"
 #include "json.hpp"
 #include "overlap_request.hpp"
 #include "plan/choose.hpp"
@@ -147,8 +148,8 @@ Result<Exit> run_single(const Arguments& arguments, TaskKind kind, const std::st
   tell_idle_faults(request.soft.faults, task->program, console);
   const RunOptions options = run_options(arguments, *task, request, console);
   const RunReport report(arguments, options, task->title, task->in_place);
-  const auto done =
-      run_program(std::move(task->program), task->machine, *target, arguments.given("--unproved"), options);
+  const auto& done =
+      until_exit(run_program(std::move(task->program), task->machine, *target, arguments.given("--unproved"), options));
   if (!done) return run_failure(arguments, done.error(), console);
   const auto& [checked, run] = *done;
   CORTADO_RETURN_IF_ERROR(report.write_pictures(checked, run, console));

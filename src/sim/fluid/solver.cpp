@@ -278,8 +278,7 @@ std::span<const RateChange> Solver::solve() {
     }
     sweep_.clear();
   }
-  report_changes();
-  return changed_;
+  return report_changes();
 }
 
 /// What the member claims, given the levels of all resources that the flow shares.
@@ -294,8 +293,9 @@ inline Claim Solver::claim_of(const Claim& member, std::uint32_t index) const {
 /// By descending priority; within a class, in the order of the members. Valid until the next call.
 std::span<const Claim> Solver::gather_claims(std::uint32_t index) {
   const std::vector<Claim>& members = resources_[index].members;
+  const double* const levels = &level(index, 0);
   const auto at_level_elsewhere = [&](const Claim& member) {
-    return flows_[member.flow].levels > (level(index, member.priority) < kNoLevel ? 1 : 0);
+    return flows_[member.flow].levels > (levels[member.priority] < kNoLevel ? 1 : 0);
   };
   const auto differ = [](const Claim& a, const Claim& b) { return a.priority != b.priority; };
   const bool sorted =
@@ -369,17 +369,18 @@ double Solver::settled_level(std::uint32_t index, std::uint8_t priority, double 
   return same ? current : computed;
 }
 
-void Solver::report_changes() {
-  changed_.clear();
-  changed_.reserve(touched_.size());
+std::span<const RateChange> Solver::report_changes() {
+  if (changed_.size() < touched_.size()) changed_.resize(touched_.size());  // and never less: resizing initialises
+  std::size_t count = 0;
   for (const std::uint32_t index : touched_) {
     Flow& flow = flows_[index];
     flow.touched = false;
     if (!flow.alive || std::abs(flow.target - flow.rate) <= tolerance_ * flow.rate) continue;
     flow.rate = flow.target;
-    changed_.push_back({{index}, flow.rate});
+    changed_[count++] = {{index}, flow.rate};
   }
   touched_.clear();
+  return std::span(changed_).first(count);
 }
 
 }  // namespace cortado::sim::internal

@@ -133,7 +133,7 @@ class Solver {
   void count_levels(std::span<const Claim> claims, double before, double now);
   void balance(std::uint32_t resource);
   double settled_level(std::uint32_t resource, std::uint8_t priority, double computed) const;
-  void report_changes();
+  std::span<const RateChange> report_changes();
 
   // In loads.cpp.
   /// Updates the loads and bounds of the resources that the flow shares, leaving out one, after a change of its target.
@@ -160,7 +160,7 @@ class Solver {
   std::vector<std::uint32_t> sweep_;
   std::vector<Claim> claims_;  // scratch space of gather_claims
   std::vector<ResourceUse> distinct_;
-  std::vector<RateChange> changed_;
+  std::vector<RateChange> changed_;  // scratch space of report_changes
 };
 
 }  // namespace cortado::sim::internal
