@@ -138,8 +138,10 @@ Use& Solver::use_of(std::uint32_t flow, std::uint32_t resource) {
 void Solver::become_shared(std::uint32_t index, std::uint32_t resource) {
   Flow& flow = flows_[index];
   Use& use = use_of(index, resource);
-  resources_[resource].load = use.factor * flow.ceiling;
+  resources_[resource].load = 0;
+  const double bound = use.factor * flow.ceiling;
   std::swap(use, uses_.of(flow)[flow.shared_count++]);
+  add_to_bound(resource, bound);
   refresh_limit(flow);
   retarget(index);
 }
