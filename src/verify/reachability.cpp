@@ -88,13 +88,27 @@ bool Reachability::reaches(Node from, Node to) const {
 bool Reachability::separates(std::span<const Node> before, std::span<const Node> after) const {
   if (host_ == kNoLane) return false;
   const Chain& host = chains_[host_];
-  Node behind = unrolled_.node(host.end, kIterations - 1);  // the last step of the host that is before all of `after`
-  for (const Node node : after) {
-    advance(execution_.position[node]);
-    behind = std::min(behind, &chain(node) == &host ? node + 1 : static_cast<Node>(last(clock_at(node), host.lane)));
+  // Behind the last step of the host that comes before each node. A single lane needs no rows.
+  std::vector<Node> behind(unrolled_.node_count(), 0);
+  for (const Node node : execution_.order) {
+    const std::uint32_t point = unrolled_.point(node);
+    const std::uint32_t iteration = unrolled_.iteration(node);
+    const Chain& own = chains_[chain_of_[point]];
+    Node last = 0;
+    if (point > own.begin) {
+      last = behind[node - 1];
+    } else if (iteration > 0) {
+      last = behind[own.end - 1];
+    }
+    for (std::uint32_t e = sources_.start[point]; e < sources_.start[point + 1]; ++e) {
+      last = std::max(last, behind[unrolled_.node(sources_.neighbours[e], iteration)]);
+    }
+    behind[node] = &own == &host ? node + 1 : last;
   }
-  if (behind <= host.begin) return false;
-  return std::ranges::all_of(before, [&](Node node) { return reaches(node, behind - 1); });
+  work_ += behind.size();
+  Node least = unrolled_.node(host.end, kIterations - 1);
+  for (const Node node : after) least = std::min(least, behind[node]);
+  return least > host.begin && std::ranges::all_of(before, [&](Node node) { return reaches(node, least - 1); });
 }
 
 Reachability::Clock Reachability::clock_behind(const Chain& chain, std::uint32_t end, std::uint32_t iteration) const {
@@ -154,15 +168,14 @@ void Reachability::join(const Chain& own, Clock& clock, const Clock& other, bool
   const std::uint32_t row = fresh ? clock.row : static_cast<std::uint32_t>(rows_.size());
   if (!fresh) rows_.resize(rows_.size() + row_blocks_);
   for (std::uint32_t b = 0; b < row_blocks_; ++b) {
-    Block lanes = rows_[clock.row + b];
+    const Block lanes = rows_[clock.row + b];
     const Block others = rows_[other.row + b];
-    for (std::size_t lane = 0; lane < kBlock; ++lane) lanes[lane] = std::max(lanes[lane], others[lane]);
-    rows_[row + b] = lanes;
+    rows_[row + b] = lanes > others ? lanes : others;
   }
   for (const auto& [lane, last] : {std::pair(clock.lane, clock.last), std::pair(other.lane, other.last)}) {
     if (lane == kNoLane) continue;
-    std::int32_t& known = rows_[row + lane / kBlock][lane % kBlock];
-    known = std::max(known, last);
+    Block& lanes = rows_[row + lane / kBlock];
+    lanes[lane % kBlock] = std::max(lanes[lane % kBlock], last);
   }
   clock = {row, kNoLane, 0};
   fresh = true;

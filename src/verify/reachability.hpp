@@ -11,7 +11,6 @@
 // is a step or two: usually, such queues work for busy ones.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -49,7 +48,8 @@ class Reachability {
  private:
   static constexpr std::uint32_t kNoLane = ~0U;
   static constexpr std::size_t kBlock = 8;
-  using Block = std::array<std::int32_t, kBlock>;  // lanes side by side; signed: vector instructions compare these
+  /// Lanes side by side; signed, because vector instructions compare these.
+  using Block [[gnu::vector_size(kBlock * sizeof(std::int32_t))]] = std::int32_t;
 
   struct Chain {
     std::uint32_t begin = 0;  ///< points
