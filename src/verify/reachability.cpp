@@ -8,6 +8,9 @@ namespace {
 /// A lane costs about as much as this part of a search along one edge, for every row.
 constexpr std::uint64_t kEdgePerLane = 16;
 
+/// Room for rows to begin with.
+constexpr std::size_t kFirstBlocks = 1U << 12;
+
 /// Lanes of all rows together.
 constexpr std::uint64_t kMaxCells = 1U << 25;
 
@@ -32,7 +35,8 @@ Reachability::Reachability(const Unrolled& unrolled, const Execution& execution,
     : unrolled_(unrolled), execution_(execution), sources_(std::move(sources)) {
   add_chains();
   choose_lanes();
-  rows_.resize(row_blocks_, Block{});
+  used_blocks_ = row_blocks_;
+  rows_.resize(std::min<std::size_t>(row_blocks_ * (sources_.neighbours.size() + 1), kFirstBlocks) + row_blocks_);
   clocks_.resize(kIterations * sources_.neighbours.size());
 }
 
@@ -165,17 +169,19 @@ void Reachability::join(const Chain& own, Clock& clock, const Clock& other, bool
     return;
   }
   // The lane of a chain that has one must be free for the chain itself.
-  const std::uint32_t row = fresh ? clock.row : static_cast<std::uint32_t>(rows_.size());
-  if (!fresh) rows_.resize(rows_.size() + row_blocks_);
-  for (std::uint32_t b = 0; b < row_blocks_; ++b) {
-    const Block lanes = rows_[clock.row + b];
-    const Block others = rows_[other.row + b];
-    rows_[row + b] = lanes > others ? lanes : others;
+  const std::uint32_t row = fresh ? clock.row : used_blocks_;
+  if (!fresh) used_blocks_ += row_blocks_;
+  if (used_blocks_ > rows_.size()) rows_.resize(2 * used_blocks_);
+  const Block* lanes = rows_.data() + clock.row;
+  const Block* others = rows_.data() + other.row;
+  Block* joined = rows_.data() + row;
+  for (const Block* end = lanes + row_blocks_; lanes != end; ++lanes, ++others, ++joined) {
+    *joined = *lanes > *others ? *lanes : *others;
   }
   for (const auto& [lane, last] : {std::pair(clock.lane, clock.last), std::pair(other.lane, other.last)}) {
     if (lane == kNoLane) continue;
-    Block& lanes = rows_[row + lane / kBlock];
-    lanes[lane % kBlock] = std::max(lanes[lane % kBlock], last);
+    Block& block = rows_[row + lane / kBlock];
+    block[lane % kBlock] = std::max(block[lane % kBlock], last);
   }
   clock = {row, kNoLane, 0};
   fresh = true;

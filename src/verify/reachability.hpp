@@ -85,6 +85,7 @@ class Reachability {
   std::vector<Chain> chains_;            // those of the program, then those of the signals
   std::uint32_t host_ = kNoLane;         // the first host queue
   std::uint32_t row_blocks_ = 1;
+  mutable std::uint32_t used_blocks_ = 0;
   mutable std::vector<Block> rows_;    // 1 + the last node, by lane; the first row is empty
   mutable std::vector<Clock> clocks_;  // by iteration and edge: the clock of a point is that of its last edge
   mutable std::uint32_t done_ = 0;     // positions of the execution
