@@ -1,8 +1,9 @@
 #include "verify/crossing_edges.hpp"
 
 #include <algorithm>
-
-#include "base/small_vector.hpp"
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace cortado::verifier {
 namespace {
@@ -11,8 +12,8 @@ namespace {
 /// raises than would hold.
 constexpr std::size_t kMaxPairs = 1U << 22;
 
-/// Most signals are raised once.
-using Raises = SmallVector<std::uint32_t, 2>;
+/// Raise steps of a signal, queue by queue.
+using Raises = std::span<const std::uint32_t>;
 
 /// A crossing of a signal that several queues raise, and the raise steps still assumed to come before it.
 struct Candidate {
@@ -22,22 +23,18 @@ struct Candidate {
 
 class Derivation {
  public:
-  Derivation(const Unrolled& unrolled, const Execution& execution, std::vector<Edge> plain)
-      : unrolled_(unrolled),
-        execution_(execution),
-        edges_(std::move(plain)),
-        raises_(unrolled.program().signals.size()) {
-    for (std::uint32_t s = 0; s < unrolled.steps().size(); ++s) {
-      if (unrolled.steps()[s].kind == StepKind::raise) raises_[unrolled.steps()[s].target].push_back(s);
+  Derivation(const Unrolled& unrolled, const Execution& execution, Edges plain)
+      : unrolled_(unrolled), execution_(execution), edges_(std::move(plain)) {
+    find_raises();
+    for (std::uint32_t t = 0; t < unrolled.thresholds().size(); ++t) {
+      const Raises all = raises(t);
+      if (!all.empty() && !is_one_queue(all)) candidates_.push_back({t, came_before(t)});
     }
-    for (std::uint32_t signal = 0; signal < raises_.size(); ++signal) start(signal);
   }
 
   std::unique_ptr<Reachability> run() {
     while (true) {
-      std::vector<Edge> edges = edges_;
-      for (const Candidate& candidate : candidates_) add_last_of_queues(candidate, edges);
-      auto order = std::make_unique<Reachability>(unrolled_, execution_, edges);
+      auto order = std::make_unique<Reachability>(unrolled_, execution_, all_edges());
       if (!drop_unjustified(*order)) return order;
     }
   }
@@ -45,51 +42,68 @@ class Derivation {
  private:
   const Step& step(std::uint32_t index) const { return unrolled_.steps()[index]; }
   Node crossing(const Candidate& c) const { return unrolled_.crossing(c.threshold, 0); }
-  const Raises& raises(const Candidate& c) const { return raises_[unrolled_.thresholds()[c.threshold].signal.value]; }
   bool came_first(Node first, Node second) const { return execution_.position[first] < execution_.position[second]; }
+  Raises raises(std::uint32_t threshold) const {
+    const std::uint32_t signal = unrolled_.thresholds()[threshold].signal.value;
+    return {raises_.data() + first_raise_[signal], raises_.data() + first_raise_[signal + 1]};
+  }
+  /// Steps are stored chain by chain.
+  bool is_one_queue(Raises all) const { return step(all.front()).chain == step(all.back()).chain; }
 
-  void add_edge(std::uint32_t raise, std::uint32_t threshold, std::vector<Edge>& edges) const {
-    for (std::uint32_t k = 0; k < kIterations; ++k) {
-      edges.emplace_back(unrolled_.node(raise, k), unrolled_.crossing(threshold, k));
+  void find_raises() {
+    std::vector<std::uint32_t> behind(unrolled_.program().signals.size() + 2, 0);
+    for (const Step& s : unrolled_.steps()) {
+      if (s.kind == StepKind::raise) ++behind[s.target + 2];
     }
+    for (std::size_t s = 1; s < behind.size(); ++s) behind[s] += behind[s - 1];
+    raises_.resize(behind.back());
+    for (std::uint32_t s = 0; s < unrolled_.steps().size(); ++s) {
+      if (step(s).kind == StepKind::raise) raises_[behind[step(s).target + 1]++] = s;
+    }
+    first_raise_ = std::move(behind);
   }
 
-  void start(std::uint32_t signal) {
-    const auto& all = raises_[signal];
-    if (all.empty()) return;
-    const bool one_queue =
-        step(all.front()).chain == step(all[all.size() - 1]).chain;  // steps are stored chain by chain
-    for (std::uint32_t t = unrolled_.first_threshold(signal); t < unrolled_.first_threshold(signal + 1); ++t) {
-      if (one_queue) {
-        add_edge(reaching(all, unrolled_.thresholds()[t].value), t, edges_);
-        continue;
-      }
-      Candidate candidate{t, {}};
-      for (const std::uint32_t raise : all) {
-        const bool before = came_first(unrolled_.node(raise, 0), unrolled_.crossing(t, 0)) &&
-                            came_first(unrolled_.node(raise, 1), unrolled_.crossing(t, 1));
-        if (before) candidate.before.push_back(raise);
-      }
-      candidates_.push_back(std::move(candidate));
+  std::vector<std::uint32_t> came_before(std::uint32_t threshold) const {
+    std::vector<std::uint32_t> before;
+    for (const std::uint32_t raise : raises(threshold)) {
+      const bool always = came_first(unrolled_.node(raise, 0), unrolled_.crossing(threshold, 0)) &&
+                          came_first(unrolled_.node(raise, 1), unrolled_.crossing(threshold, 1));
+      if (always) before.push_back(raise);
     }
+    return before;
+  }
+
+  /// The plain ones and those of all crossings.
+  Edges all_edges() const {
+    Edges edges = edges_;
+    auto candidate = candidates_.begin();
+    for (std::uint32_t t = 0; t < unrolled_.thresholds().size(); ++t) {
+      const Raises all = raises(t);
+      if (candidate != candidates_.end() && candidate->threshold == t) {
+        add_last_of_queues((candidate++)->before, edges);
+      } else if (!all.empty()) {
+        edges.neighbours.push_back(reaching(all, unrolled_.thresholds()[t].value));
+      }
+      edges.end_point();
+    }
+    return edges;
   }
 
   /// Of the ordered raises of one queue, the one that brings the counter up to the value.
-  std::uint32_t reaching(const Raises& all, std::uint64_t value) const {
+  std::uint32_t reaching(Raises all, std::uint64_t value) const {
     std::uint64_t counter = 0;
     for (const std::uint32_t raise : all) {
       counter = step(raise).op == SignalOp::add ? counter + step(raise).amount : step(raise).amount;
       if (counter >= value) return raise;
     }
-    return all[all.size() - 1];
+    return all.back();
   }
 
   /// Adding the last raise of each queue is enough: its earlier raises come before that one anyway.
-  void add_last_of_queues(const Candidate& candidate, std::vector<Edge>& edges) const {
-    const auto& before = candidate.before;
+  void add_last_of_queues(const std::vector<std::uint32_t>& before, Edges& edges) const {
     for (std::size_t i = 0; i < before.size(); ++i) {
       const bool last = i + 1 == before.size() || step(before[i]).chain != step(before[i + 1]).chain;
-      if (last) add_edge(before[i], candidate.threshold, edges);
+      if (last) edges.neighbours.push_back(before[i]);
     }
   }
 
@@ -102,92 +116,57 @@ class Derivation {
 
   /// True if any candidate was dropped.
   bool drop_unjustified(const Reachability& order) {
-    std::vector<Early> early = find_early(order);
-    // Raises that the sum alone does not justify; for these the raises that come after them must be subtracted.
-    struct Doubt {
-      std::size_t candidate;
-      std::uint32_t raise;
-      std::size_t first_query;
-    };
-    std::vector<Doubt> doubts;
-    std::vector<Query> queries;
     bool dropped = false;
-    for (std::size_t c = 0; c < candidates_.size(); ++c) {
-      Candidate& candidate = candidates_[c];
+    for (Candidate& candidate : candidates_) {
+      const Early early = find_early(candidate, order);
       const std::uint64_t value = unrolled_.thresholds()[candidate.threshold].value;
-      const std::size_t pairs = candidate.before.size() * (early[c].now.size() + early[c].next.size());
+      const std::size_t pairs = candidate.before.size() * (early.now.size() + early.next.size());
       std::erase_if(candidate.before, [&](std::uint32_t raise) {
-        if (early[c].next.empty() && early[c].sum - step(raise).amount < value) return false;
-        if (pairs > kMaxPairs) return dropped = true;
-        doubts.push_back({c, raise, queries.size()});
-        const Node from = unrolled_.node(raise, 0);
-        for (const std::uint32_t y : early[c].now) queries.push_back({from, unrolled_.node(y, 0), false});
-        for (const std::uint32_t y : early[c].next) queries.push_back({from, unrolled_.node(y, 1), false});
-        return false;
+        // For raises that the sum alone does not justify, those that come after them must be subtracted.
+        if (early.next.empty() && early.sum - step(raise).amount < value) return false;
+        if (pairs <= kMaxPairs && is_justified(early, unrolled_.node(raise, 0), value, order)) return false;
+        return dropped = true;
       });
-    }
-    order.answer(queries);
-    for (const Doubt& doubt : doubts) {
-      if (justified(early[doubt.candidate], std::span(queries).subspan(doubt.first_query),
-                    unrolled_.thresholds()[candidates_[doubt.candidate].threshold].value)) {
-        continue;
-      }
-      std::erase(candidates_[doubt.candidate].before, doubt.raise);
-      dropped = true;
     }
     return dropped;
   }
 
-  std::vector<Early> find_early(const Reachability& order) const {
-    // For each candidate: queries in the order of `now`, then `next`.
-    std::vector<Query> queries;
-    for (const Candidate& candidate : candidates_) {
-      for (std::uint32_t k = 0; k < kIterations; ++k) {
-        for (const std::uint32_t y : raises(candidate)) {
-          queries.push_back({crossing(candidate), unrolled_.node(y, k), false});
-        }
+  Early find_early(const Candidate& candidate, const Reachability& order) const {
+    Early early;
+    for (const std::uint32_t y : raises(candidate.threshold)) {
+      if (!order.reaches(crossing(candidate), unrolled_.node(y, 0))) {
+        early.now.push_back(y);
+        early.sum += step(y).amount;
       }
-    }
-    order.answer(queries);
-    std::vector<Early> early(candidates_.size());
-    auto query = queries.begin();
-    for (std::size_t c = 0; c < candidates_.size(); ++c) {
-      for (const std::uint32_t y : raises(candidates_[c])) {
-        if ((query++)->holds) continue;
-        early[c].now.push_back(y);
-        early[c].sum += step(y).amount;
-      }
-      for (const std::uint32_t y : raises(candidates_[c])) {
-        if (!(query++)->holds) early[c].next.push_back(y);
-      }
+      if (!order.reaches(crossing(candidate), unrolled_.node(y, 1))) early.next.push_back(y);
     }
     return early;
   }
 
-  /// `after` says for all of early.now, then early.next, whether they come after the raise (or are the raise itself).
-  bool justified(const Early& early, std::span<const Query> after, std::uint64_t value) const {
+  /// Whether the counter stays below the value without the raise and those that come after it.
+  bool is_justified(const Early& early, Node raise, std::uint64_t value, const Reachability& order) const {
+    const auto comes_after = [&](std::uint32_t y, std::uint32_t k) {
+      return order.reaches(raise, unrolled_.node(y, k));
+    };
+    if (!std::ranges::all_of(early.next, [&](std::uint32_t y) { return comes_after(y, 1); })) return false;
     std::uint64_t sum = 0;
-    std::size_t i = 0;
     for (const std::uint32_t y : early.now) {
-      if (!after[i++].holds) sum += step(y).amount;
-    }
-    for (std::size_t n = 0; n < early.next.size(); ++n) {
-      if (!after[i++].holds) return false;
+      if (!comes_after(y, 0)) sum += step(y).amount;
     }
     return sum < value;
   }
 
   const Unrolled& unrolled_;
   const Execution& execution_;
-  std::vector<Edge> edges_;     // plain ones, and those of signals raised by only one queue
-  std::vector<Raises> raises_;  // by signal: its raise steps, queue by queue
-  std::vector<Candidate> candidates_;
+  Edges edges_;                             // plain ones
+  std::vector<std::uint32_t> raises_;       // raise steps, signal by signal
+  std::vector<std::uint32_t> first_raise_;  // by signal; at least one more entry than signals
+  std::vector<Candidate> candidates_;       // by threshold
 };
 
 }  // namespace
 
-std::unique_ptr<Reachability> order_with_crossings(const Unrolled& unrolled, const Execution& execution,
-                                                   std::vector<Edge> plain) {
+std::unique_ptr<Reachability> order_with_crossings(const Unrolled& unrolled, const Execution& execution, Edges plain) {
   return Derivation(unrolled, execution, std::move(plain)).run();
 }
 

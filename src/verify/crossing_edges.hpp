@@ -19,7 +19,6 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "verify/execution.hpp"
 #include "verify/reachability.hpp"
@@ -27,8 +26,7 @@
 
 namespace cortado::verifier {
 
-/// The order given by the plain edges and the derived ones. The execution must be complete.
-std::unique_ptr<Reachability> order_with_crossings(const Unrolled& unrolled, const Execution& execution,
-                                                   std::vector<Edge> plain);
+/// The order given by the plain edges, which lead to the steps, and the derived ones. The execution must be complete.
+std::unique_ptr<Reachability> order_with_crossings(const Unrolled& unrolled, const Execution& execution, Edges plain);
 
 }  // namespace cortado::verifier

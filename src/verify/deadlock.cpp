@@ -121,11 +121,11 @@ void check_deadlock(Subject& subject, Findings& findings) {
   const Reporter reporter(unrolled, execution);
   for (std::uint32_t q = 0; q < unrolled.chain_count(); ++q) {
     const Node at = execution.stands_at[q];
-    if (at == unrolled.end_node(q) || unrolled.step(at).kind != StepKind::wait) continue;  // trackers, joins
+    if (at == kNoNode || unrolled.step(at).kind != StepKind::wait) continue;  // trackers, joins
     if (const auto before = unrolled.is_tiles(q) ? unrolled.tiles_before(q) : std::nullopt) {
       // Tiles behind other tiles that wait for ever are not the cause.
       const Node earlier = execution.stands_at[*before];
-      if (earlier != unrolled.end_node(*before) && unrolled.iteration(earlier) <= unrolled.iteration(at)) continue;
+      if (earlier != kNoNode && unrolled.iteration(earlier) <= unrolled.iteration(at)) continue;
     }
     const bool started = unrolled.is_kind(q, QueueKind::host) || execution.submits[q] > unrolled.iteration(at);
     if (started) reporter.waiter(q, findings);

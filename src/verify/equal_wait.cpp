@@ -37,24 +37,23 @@ void check_equal_wait(Subject& subject, Findings& findings) {
     const Step& step = unrolled.steps()[wait];
     const Threshold& threshold = unrolled.thresholds()[step.target];
     const std::uint32_t signal = threshold.signal.value;
-    std::vector<Query> queries;
+    std::vector<Node> early;  // what may come before the wait
     for (std::uint32_t k = 0; k < kIterations; ++k) {
       for (const std::uint32_t raise : raises[signal]) {
-        queries.push_back({unrolled.node(wait, 0), unrolled.node(raise, k), false});
+        const Node node = unrolled.node(raise, k);
+        if (!subject.happens_before().starts_before(unrolled.node(wait, 0), node)) early.push_back(node);
       }
     }
-    subject.happens_before().answer(queries);
-    std::uint64_t counter = 0;  // counting everything that may come before the wait
-    for (const Query& query : queries) {
-      if (query.holds) continue;
-      const Step& raise = unrolled.step(query.to);
-      const std::uint64_t base = unrolled.iteration(query.to) * unrolled.advances()[signal];
+    std::uint64_t counter = 0;
+    for (const Node node : early) {
+      const Step& raise = unrolled.step(node);
+      const std::uint64_t base = unrolled.iteration(node) * unrolled.advances()[signal];
       counter = raise.op == SignalOp::add ? counter + raise.amount : base + raise.amount;
       if (counter <= threshold.value) continue;
       findings.add(Spot(program, QueueId{step.queue}, step.command),
                    fmt::format("waits for {} == {}, but {}{} may raise it to {} before the wait sees it",
                                program.signals[signal].name, threshold.value, unrolled.who(raise),
-                               unrolled.iteration(query.to) == 0 ? "" : " of the next iteration", counter),
+                               unrolled.iteration(node) == 0 ? "" : " of the next iteration", counter),
                    "compare with ge, or make that signal wait until this queue has moved on");
       break;
     }

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
-
-#include "base/small_vector.hpp"
 
 namespace cortado::verifier {
 namespace {
@@ -12,17 +9,19 @@ namespace {
 class Runner {
  public:
   explicit Runner(const Unrolled& unrolled) : unrolled_(unrolled), program_(unrolled.program()) {
-    const std::uint32_t queues = unrolled.chain_count();
-    result_.total_steps = unrolled.step_nodes();
+    const std::uint32_t chains = unrolled.chain_count();
+    result_.total_steps = kIterations * static_cast<std::uint32_t>(unrolled.steps().size());
     result_.position.assign(unrolled.node_count(), Execution::kNever);
     result_.order.reserve(unrolled.node_count());
-    result_.submits.assign(queues, 0);
+    result_.submits.assign(chains, 0);
     result_.counters.assign(program_.signals.size(), 0);
-    result_.stands_at.resize(queues);
-    for (std::uint32_t q = 0; q < queues; ++q) result_.stands_at[q] = unrolled.first_node(q);
+    result_.stands_at.resize(chains);
+    for (std::uint32_t c = 0; c < chains; ++c) {
+      result_.stands_at[c] = unrolled.step_count(c) == 0 ? kNoNode : unrolled.node(unrolled.first_step(c), 0);
+    }
     next_crossing_.resize(program_.signals.size());
     for (std::uint32_t s = 0; s < program_.signals.size(); ++s) next_crossing_[s].fill(unrolled.first_threshold(s));
-    waiting_.resize(unrolled.node_count() - unrolled.step_nodes());
+    waiting_.resize(kIterations * unrolled.thresholds().size());
     missing_.resize(program_.trackers.size());
     for (std::uint32_t t = 0; t < missing_.size(); ++t) {
       missing_[t].fill(static_cast<std::uint32_t>(unrolled.updaters(t).size()));
@@ -30,30 +29,30 @@ class Runner {
   }
 
   Execution run() {
-    for (std::uint32_t q = 0; q < unrolled_.chain_count(); ++q) {
+    for (std::uint32_t q = 0; q < program_.queues.size(); ++q) {
       if (unrolled_.is_kind(q, QueueKind::host)) ready_.push_back(q);
     }
-    while (!ready_.empty()) {
-      const std::uint32_t queue = ready_.front();
-      ready_.pop_front();
-      run_queue(queue);
-    }
+    for (std::size_t i = 0; i < ready_.size(); ++i) run_chain(ready_[i]);
     return std::move(result_);
   }
 
  private:
-  void run_queue(std::uint32_t queue) {
-    Node& at = result_.stands_at[queue];
-    const Node end = unrolled_.end_node(queue);
-    const bool submitted = !unrolled_.is_tracker(queue) && !unrolled_.is_kind(queue, QueueKind::host);
-    const bool tiles = unrolled_.is_tiles(queue);
-    while (at < end) {
+  static constexpr std::uint32_t kNone = ~0U;
+
+  void run_chain(std::uint32_t chain) {
+    Node& at = result_.stands_at[chain];
+    const bool submitted = !unrolled_.is_tracker(chain) && !unrolled_.is_kind(chain, QueueKind::host);
+    const bool tiles = unrolled_.is_tiles(chain);
+    while (at != kNoNode) {
       const std::uint32_t iteration = unrolled_.iteration(at);
-      if (submitted && result_.submits[queue] <= iteration) return;  // its Submit will make it ready
-      if (tiles && !earlier_tiles_done(queue, iteration)) return;    // their end will make it ready
-      if (!run_step(at, iteration)) return;
-      ++at;
-      if (tiles && (at == end || unrolled_.iteration(at) != iteration)) tiles_done(queue);
+      if (submitted && result_.submits[chain] <= iteration) return;  // its Submit will make it ready
+      if (tiles && !earlier_tiles_done(chain, iteration)) return;    // their end will make it ready
+      const Node first = unrolled_.node(unrolled_.first_step(chain), iteration);
+      for (const Node end = first + unrolled_.step_count(chain); at < end; ++at) {
+        if (!run_step(at, iteration)) return;
+      }
+      at = iteration + 1 < kIterations ? first + unrolled_.points() : kNoNode;
+      if (tiles) tiles_done(chain);
     }
   }
 
@@ -65,30 +64,32 @@ class Runner {
   /// Whether the chain has finished the iteration.
   bool is_through(std::uint32_t chain, std::uint32_t iteration) const {
     const Node at = result_.stands_at[chain];
-    return at == unrolled_.end_node(chain) || unrolled_.iteration(at) > iteration;
+    return at == kNoNode || unrolled_.iteration(at) > iteration;
   }
 
   void tiles_done(std::uint32_t chain) {
-    ready_.push_back(unrolled_.step(unrolled_.first_node(chain)).queue);
+    ready_.push_back(unrolled_.steps()[unrolled_.first_step(chain)].queue);
     const std::uint32_t next = chain + 1;
     if (next < unrolled_.chain_count() && unrolled_.tiles_before(next)) ready_.push_back(next);
   }
 
   bool run_step(Node node, std::uint32_t iteration) {
     const Step& step = unrolled_.step(node);
-    if (step.kind == StepKind::wait) {
-      const Node crossing = unrolled_.crossing(step.target, iteration);
-      if (!result_.happened(crossing)) {
-        waiting_[crossing - unrolled_.step_nodes()].push_back(step.chain);
-        return false;
-      }
+    if (step.kind == StepKind::wait && !result_.happened(unrolled_.crossing(step.target, iteration))) {
+      wait(step, iteration);
+      return false;
     }
     if (step.kind == StepKind::join && !is_through(step.target, iteration)) return false;
-    if (unrolled_.is_tracker(step.queue) && missing_[unrolled_.tracker(step.queue)][iteration] > 0) return false;
+    if (!missing_.empty() && unrolled_.is_tracker(step.queue) &&
+        missing_[unrolled_.tracker(step.queue)][iteration] > 0) {
+      return false;
+    }
     happen(node);
     ++result_.complete_steps;
-    for (const std::uint32_t tracker : unrolled_.updates(step).trackers) {
-      if (--missing_[tracker][iteration] == 0) ready_.push_back(unrolled_.tracker_queue(tracker));
+    if (!missing_.empty()) {
+      for (const std::uint32_t tracker : unrolled_.updates(step).trackers) {
+        if (--missing_[tracker][iteration] == 0) ready_.push_back(unrolled_.tracker_queue(tracker));
+      }
     }
     if (step.kind == StepKind::raise) raise(step, iteration);
     if (step.kind == StepKind::submit) {
@@ -96,6 +97,28 @@ class Runner {
       ready_.push_back(step.target);
     }
     return true;
+  }
+
+  /// A list of chains in waiters_.
+  struct Waiting {
+    std::uint32_t first = kNone;
+    std::uint32_t last = kNone;
+  };
+  struct Waiter {
+    std::uint32_t chain = 0;
+    std::uint32_t next = kNone;
+  };
+
+  Waiting& waiting(std::uint32_t threshold, std::uint32_t iteration) {
+    return waiting_[kIterations * threshold + iteration];
+  }
+
+  void wait(const Step& step, std::uint32_t iteration) {
+    auto& [first, last] = waiting(step.target, iteration);
+    const auto added = static_cast<std::uint32_t>(waiters_.size());
+    waiters_.push_back({step.chain, kNone});
+    (first == kNone ? first : waiters_[last].next) = added;
+    last = added;
   }
 
   void raise(const Step& step, std::uint32_t iteration) {
@@ -110,11 +133,10 @@ class Runner {
       std::uint32_t& next = next_crossing_[step.target][k];
       const std::uint32_t end = unrolled_.first_threshold(step.target + 1);
       for (; next < end && counter >= k * advance + unrolled_.thresholds()[next].value; ++next) {
-        const Node crossing = unrolled_.crossing(next, k);
-        happen(crossing);
-        auto& queues = waiting_[crossing - unrolled_.step_nodes()];
-        ready_.insert(ready_.end(), queues.begin(), queues.end());
-        queues.clear();
+        happen(unrolled_.crossing(next, k));
+        for (std::uint32_t w = waiting(next, k).first; w != kNone; w = waiters_[w].next) {
+          ready_.push_back(waiters_[w].chain);
+        }
       }
     }
   }
@@ -127,10 +149,11 @@ class Runner {
   const Unrolled& unrolled_;
   const Program& program_;
   Execution result_;
-  std::deque<std::uint32_t> ready_;
+  std::vector<std::uint32_t> ready_;                                   // chains, in the order of their turns
   std::vector<std::array<std::uint32_t, kIterations>> next_crossing_;  // by signal, for each iteration
-  std::vector<SmallVector<std::uint32_t, 2>> waiting_;                 // queues held by a crossing
-  std::vector<std::array<std::uint32_t, kIterations>> missing_;        // by tracker: steps that have yet to update it
+  std::vector<Waiting> waiting_;                                       // by threshold and iteration
+  std::vector<Waiter> waiters_;
+  std::vector<std::array<std::uint32_t, kIterations>> missing_;  // by tracker: steps that have yet to update it
 };
 
 }  // namespace

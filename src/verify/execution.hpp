@@ -20,8 +20,8 @@ struct Execution {
 
   std::vector<Node> order;              ///< steps and crossings in the order they happened
   std::vector<std::uint32_t> position;  ///< by node: its index in `order`; kNever if it did not happen
-  std::vector<Node> stands_at;          ///< by queue: the node it could not run; the end of its chain if it finished
-  std::vector<std::uint32_t> submits;   ///< by queue: how often it was submitted
+  std::vector<Node> stands_at;          ///< by chain: the node it could not run; kNoNode if it finished
+  std::vector<std::uint32_t> submits;   ///< by chain: how often it was submitted
   std::vector<std::uint64_t> counters;  ///< final values of the signals
 
   bool happened(Node node) const { return position[node] != kNever; }

@@ -5,32 +5,30 @@
 namespace cortado::verifier {
 namespace {
 
-std::vector<Edge> plain_edges(const Unrolled& unrolled) {
-  std::vector<Edge> edges;
+Edges plain_edges(const Unrolled& unrolled) {
+  std::vector<std::uint32_t> submitters(unrolled.chain_count(), kNoNode);
   for (std::uint32_t s = 0; s < unrolled.steps().size(); ++s) {
     const Step& step = unrolled.steps()[s];
-    for (std::uint32_t k = 0; k < kIterations; ++k) {
-      const Node node = unrolled.node(s, k);
-      if (step.kind == StepKind::wait) edges.emplace_back(unrolled.crossing(step.target, k), node);
-      if (step.kind == StepKind::submit && unrolled.step_count(step.target) > 0) {
-        edges.emplace_back(node, unrolled.node(unrolled.first_step(step.target), k));
-      }
-      if (step.kind == StepKind::join) {
-        const std::uint32_t last = unrolled.first_step(step.target) + unrolled.step_count(step.target) - 1;
-        edges.emplace_back(unrolled.node(last, k), node);
-      }
-      for (const std::uint32_t tracker : unrolled.updates(step).trackers) {
-        edges.emplace_back(node, unrolled.fired(tracker, k));
-      }
-    }
+    if (step.kind == StepKind::submit) submitters[step.target] = s;
   }
-  for (std::uint32_t signal = 0; signal < unrolled.program().signals.size(); ++signal) {
-    Node last = kNoNode;
-    for (std::uint32_t k = 0; k < kIterations; ++k) {
-      for (std::uint32_t t = unrolled.first_threshold(signal); t < unrolled.first_threshold(signal + 1); ++t) {
-        if (last != kNoNode) edges.emplace_back(last, unrolled.crossing(t, k));
-        last = unrolled.crossing(t, k);
+  const auto steps = static_cast<std::uint32_t>(unrolled.steps().size());
+  Edges edges;
+  edges.start.reserve(unrolled.points() + 1);
+  edges.neighbours.reserve(unrolled.points());
+  for (std::uint32_t chain = 0; chain < unrolled.chain_count(); ++chain) {
+    const std::uint32_t first = unrolled.first_step(chain);
+    for (std::uint32_t s = first; s < first + unrolled.step_count(chain); ++s) {
+      const Step& step = unrolled.steps()[s];
+      if (s == first && submitters[chain] != kNoNode) edges.neighbours.push_back(submitters[chain]);
+      if (step.kind == StepKind::wait) edges.neighbours.push_back(steps + step.target);
+      if (step.kind == StepKind::join) {
+        edges.neighbours.push_back(unrolled.first_step(step.target) + unrolled.step_count(step.target) - 1);
       }
+      if (unrolled.is_tracker(chain)) {
+        const auto& updaters = unrolled.updaters(unrolled.tracker(chain));
+        edges.neighbours.insert(edges.neighbours.end(), updaters.begin(), updaters.end());
+      }
+      edges.end_point();
     }
   }
   return edges;

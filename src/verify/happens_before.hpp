@@ -1,9 +1,9 @@
 // The order that a program guarantees: which step finishes before which other step starts, in every execution.
 //
-// Plain edges: the chain of a queue or group of tiles; from a Submit to the first step of what it submits; from the
-// last step of a group of tiles to the step that joins it; from an update to the raise of its tracker; from a crossing
-// to its waits; and from a crossing to the next higher one of the same signal. Edges from raises to crossings are
-// derived: see crossing_edges.hpp.
+// Chains: the steps of a queue or group of tiles, and the crossings of a signal. Plain edges: from a Submit to the
+// first step of what it submits; from the last step of a group of tiles to the step that joins it; from an update to
+// the raise of its tracker; and from a crossing to its waits. Edges from raises to crossings are derived: see
+// crossing_edges.hpp.
 #pragma once
 
 #include <memory>
@@ -21,21 +21,17 @@ class HappensBefore {
   /// The execution must be complete.
   HappensBefore(const Unrolled& unrolled, const Execution& execution);
 
-  /// Chain order, that is, the order of starts: `from` starts before `to`.
-  void answer(std::span<Query> queries) const { reachability_->answer(queries); }
+  /// The order of starts: `to` is `from` or starts after it.
+  bool starts_before(Node from, Node to) const { return reachability_->reaches(from, to); }
 
-  /// The query whether one step finishes before another starts.
-  Query finished_before(Node first, Node second) const { return {unrolled_.completion(first), second, false}; }
+  bool finished_before(Node first, Node second) const { return starts_before(unrolled_.completion(first), second); }
 
-  /// True if some step of the queue comes after all of `before` have finished and before any of `after` starts.
-  bool separates(std::uint32_t queue, std::span<const Node> before, std::span<const Node> after) const {
-    std::vector<Node> finished;
-    finished.reserve(before.size());
-    for (const Node node : before) finished.push_back(unrolled_.completion(node));
-    return reachability_->separates(queue, finished, after);
+  /// True if some step of the first host queue comes after all of `before` and before all of `after`.
+  bool separates(std::span<const Node> before, std::span<const Node> after) const {
+    return reachability_->separates(before, after);
   }
 
-  /// Nodes and pairs examined by the last round of derivation and by the queries since.
+  /// Rows, edges and pairs examined by the last round of derivation and by the queries since.
   std::uint64_t work() const { return reachability_->work(); }
 
  private:

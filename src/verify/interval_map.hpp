@@ -39,9 +39,20 @@ class IntervalMap {
 
   /// Assigns the value to [begin, end), replacing what was there, and joins it with neighbours that it continues.
   void assign(Position begin, Position end, Value value) {
+    replace(begin, end, std::move(value), [](Position, Position, const Value*) {});
+  }
+
+  /// As visit(), then assign().
+  template <class Visitor>
+  void replace(Position begin, Position end, Value value, Visitor&& visitor) {
     if (begin >= end) return;
     auto piece = pieces_.lower_bound(begin);
     const bool replaces = is_piece(piece, begin, end);
+    if (replaces) {
+      visitor(begin, end, static_cast<const Value*>(&piece->second.value));
+    } else {
+      visit(begin, end, std::forward<Visitor>(visitor));
+    }
     if (!replaces) {
       erase(begin, end);
       piece = pieces_.lower_bound(begin);

@@ -2,21 +2,19 @@
 //
 // The steps are visited in the order of one execution. For every byte, the last write and the reads since then are
 // kept; a new access is compared only with those. That is enough: if all compared pairs are ordered, so are all pairs,
-// because order is transitive. The pairs are collected first and queried all at once. Two steps of the second iteration
-// are ordered if the same steps are in the first, since both iterations have the same graph. Where a step of a host
-// separates the iterations, as barriers do, the second one is not examined any further: of what comes before that step,
-// only the callers' new inputs can collide with what the first iteration still uses. If there is a race, everything is
-// examined again in the order of the execution, which is how it is reported.
+// because order is transitive. Two steps of the second iteration are ordered if the same steps are in the first, since
+// both iterations have the same graph. Where a step of a host separates the iterations, as barriers do, the second one
+// is not examined any further: of what comes before that step, only the callers' new inputs can collide with what the
+// first iteration still uses. If there is a race, everything is examined again in the order of the execution, which is
+// how it is reported.
 //
 // Updates of tracked bytes with op add are not compared with those of the same iteration: together they are one write,
 // and each of them is compared with what came before the first. Once the tracker has fired, its raise stands for the
 // write: updates of the next iteration must come after it, or the tracker would count them for this one; anything else
 // must come after it or after every single update.
 #include <algorithm>
-#include <iterator>
-#include <ranges>
+#include <optional>
 #include <set>
-#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -38,24 +36,56 @@
 namespace cortado::verifier {
 namespace {
 
-/// A step that has read some bytes, stored together with its chain: most readers are compared by chain only.
-struct Reader {
-  Node node = kNoNode;
-  std::uint32_t chain = 0;
-  friend bool operator==(const Reader&, const Reader&) = default;
-};
+/// Lists of nodes that only grow. Those that begin alike share memory.
+class NodeLists {
+ public:
+  using List = std::uint32_t;
+  static constexpr List kEmpty = ~0U;
 
-auto nodes_of(const SmallVector<Reader, 1>& readers) {
-  return std::views::transform(std::span(readers.begin(), readers.end()), &Reader::node);
-}
+  /// Always the same list as long as the node is the same.
+  List only(Node node) {
+    if (only_ == kEmpty || links_[only_].node != node) only_ = add({node, kEmpty});
+    return only_;
+  }
+
+  List plus(List list, Node node) { return list == kEmpty ? only(node) : add({node, list}); }
+
+  Node last(List list) const { return links_[list].node; }
+
+  /// Calls visit(node) from the first one to the last.
+  template <class Visitor>
+  void for_each(List list, Visitor&& visit) {
+    if (list == kEmpty) return;
+    if (links_[list].before == kEmpty) return visit(links_[list].node);
+    const std::size_t begin = path_.size();
+    for (; list != kEmpty; list = links_[list].before) path_.push_back(links_[list].node);
+    for (std::size_t i = path_.size(); i-- > begin;) visit(path_[i]);
+    path_.resize(begin);
+  }
+
+ private:
+  struct Link {
+    Node node = kNoNode;
+    List before = kEmpty;
+  };
+
+  List add(Link link) {
+    links_.push_back(link);
+    return static_cast<List>(links_.size() - 1);
+  }
+
+  std::vector<Link> links_;
+  List only_ = kEmpty;
+  std::vector<Node> path_;  // of for_each
+};
 
 /// Who last touched some bytes.
 struct Touched {
-  SmallVector<Node, 1>
-      writes{};  // more than one: updates that need no order among themselves; or a tracker that has fired
-  SmallVector<Reader, 1> reads{};
-  std::vector<Node> writes_before{};  // what the updates in `writes` must come after
-  std::vector<Node> reads_before{};
+  using List = NodeLists::List;
+  List writes = NodeLists::kEmpty;  // several: updates that need no order among themselves; or a tracker that has fired
+  List writes_before = NodeLists::kEmpty;  // what the updates in `writes` must come after
+  List reads_before = NodeLists::kEmpty;
+  SmallVector<Node, 4> reads{};
 
   const Touched& advanced_by(std::uint64_t) const { return *this; }
   bool continues(const Touched& other, std::uint64_t) const {
@@ -76,9 +106,11 @@ struct Conflict {
   bool overwritten = false;          // by the second
 };
 
+/// Finds the conflicts whose accesses are not ordered.
 class ConflictFinder {
  public:
-  explicit ConflictFinder(const Unrolled& unrolled) : unrolled_(unrolled), owners_(find_accesses()) {
+  ConflictFinder(const Unrolled& unrolled, const HappensBefore& order)
+      : unrolled_(unrolled), order_(order), owners_(find_accesses()) {
     touched_.resize(owners_.buffers());
     for (std::uint32_t b = 0; b < touched_.size(); ++b) touched_[b].resize(owners_.strips({b}).count());
   }
@@ -107,17 +139,20 @@ class ConflictFinder {
 
  private:
   void touch(Node node) {
-    const Step& step = unrolled_.step(node);
-    if (unrolled_.is_tracker(step.queue)) return fire(node, unrolled_.tracker(step.queue));
-    const std::size_t index = unrolled_.step_index(step);
-    const std::span accesses(accesses_.data() + first_access_[index], accesses_.data() + first_access_[index + 1]);
-    if (accesses.empty()) return;
-    const bool update = !unrolled_.program().trackers.empty() && unrolled_.is_update(step);
-    for (const Access& access : accesses) {
-      if (access.kind != AccessKind::write) read(node, access.region, update && access.kind == AccessKind::read_write);
+    const std::uint32_t step = unrolled_.point(node);
+    const std::uint32_t begin = first_access_[step];
+    const std::uint32_t end = first_access_[step + 1];
+    bool update = false;
+    if (!unrolled_.program().trackers.empty()) {
+      const std::uint32_t queue = unrolled_.steps()[step].queue;
+      if (unrolled_.is_tracker(queue)) return fire(node, unrolled_.tracker(queue));
+      update = unrolled_.is_update(unrolled_.steps()[step]);
     }
-    for (const Access& access : accesses) {
-      if (access.kind != AccessKind::read) write(node, access.region, update && access.kind == AccessKind::read_write);
+    for (std::uint32_t i = begin; i < end; ++i) {
+      if (kinds_[i] != AccessKind::write) read(node, regions_[i], update && kinds_[i] == AccessKind::read_write);
+    }
+    for (std::uint32_t i = begin; i < end; ++i) {
+      if (kinds_[i] != AccessKind::read) write(node, regions_[i], update && kinds_[i] == AccessKind::read_write);
     }
   }
 
@@ -125,35 +160,31 @@ class ConflictFinder {
     std::vector<Region> tracked;
     for (const Tracker& tracker : unrolled_.program().trackers) tracked.push_back(tracker.region);
     first_access_.reserve(unrolled_.steps().size() + 1);
-    accesses_.reserve(2 * static_cast<std::size_t>(std::ranges::count(unrolled_.steps(), StepKind::work, &Step::kind)));
+    const auto likely =
+        2 * static_cast<std::size_t>(std::ranges::count(unrolled_.steps(), StepKind::work, &Step::kind));
+    regions_.reserve(likely);
+    kinds_.reserve(likely);
     for (const Step& step : unrolled_.steps()) {
-      first_access_.push_back(static_cast<std::uint32_t>(accesses_.size()));
-      std::ranges::copy(unrolled_.accesses(step), std::back_inserter(accesses_));
+      first_access_.push_back(static_cast<std::uint32_t>(regions_.size()));
+      unrolled_.for_each_access(step, [&](const Region& region, AccessKind kind) {
+        regions_.push_back(region);
+        kinds_.push_back(kind);
+      });
     }
-    first_access_.push_back(static_cast<std::uint32_t>(accesses_.size()));
-    std::vector<Region> touched;  // the others have one strip, whatever they are
-    std::uint32_t buffers = 0;
-    for (const auto& [region, kind] : accesses_) {
-      if (region.buffer.value < buffers && joined(region).rows == 1) continue;
-      buffers = std::max(buffers, region.buffer.value + 1);
-      touched.push_back(region);
-    }
-    conflicts_.reserve(2 * accesses_.size());  // growing it would touch twice the memory
-    return {tracked, touched};
+    first_access_.push_back(static_cast<std::uint32_t>(regions_.size()));
+    return {tracked, regions_};
   }
 
   /// `adds`: this is the read half of an update, which does not count on tracked bytes.
   void read(Node node, const Region& region, bool adds) {
     owners_.visit(region, [&](const Strips::Cell& cell, std::uint32_t tracker) {
       if (adds && tracker != kNoOwner) return;
-      const std::uint32_t chain = unrolled_.step(node).chain;
+      const Second second{node, tracker, true, false};
       auto& map = touched_[region.buffer.value][cell.strip];
       map.update(cell.begin, cell.end, [&](std::uint64_t begin, std::uint64_t end, Touched& touched) {
-        compare(touched.writes, {node, tracker, true, false}, region.buffer, {cell.strip, begin, end});
-        erase_if(touched.reads, [&](const Reader& other) {
-          return other.chain == chain && (other.node == node || known_before(other.node, node));
-        });
-        touched.reads.push_back({node, chain});
+        compare(touched.writes, second, region.buffer, {cell.strip, begin, end});
+        erase_if(touched.reads, [&](Node other) { return other == node || known_before(other, node); });
+        touched.reads.push_back(node);
       });
     });
   }
@@ -162,33 +193,32 @@ class ConflictFinder {
   void write(Node node, const Region& region, bool adds) {
     owners_.visit(region, [&](const Strips::Cell& cell, std::uint32_t tracker) {
       auto& map = touched_[region.buffer.value][cell.strip];
-      const bool may_join = adds && tracker != kNoOwner;
-      map.visit(cell.begin, cell.end, [&](std::uint64_t begin, std::uint64_t end, const Touched* touched) {
-        if (touched == nullptr) return;
-        const Strips::Cell part{cell.strip, begin, end};
-        const bool joins = may_join && is_same_write(*touched, node);
-        const Second overwrites{node, tracker, true, true};
-        if (joins) {
-          compare(touched->writes_before, overwrites, region.buffer, part);
-        } else {
+      const Second overwrites{node, tracker, true, true};
+      const Second after_read{node, tracker, false, true};
+      if (!adds || tracker == kNoOwner) {
+        const auto compare_all = [&](std::uint64_t begin, std::uint64_t end, const Touched* touched) {
+          if (touched == nullptr) return;
+          const Strips::Cell part{cell.strip, begin, end};
           compare(touched->writes, overwrites, region.buffer, part);
-        }
-        compare(nodes_of(touched->reads), {node, tracker, false, true}, region.buffer, part);
-        if (joins) compare(touched->reads_before, {node, tracker, false, true}, region.buffer, part);
-      });
-      if (!may_join) {
-        map.assign(cell.begin, cell.end, Touched{{node}});
+          for (const Node other : touched->reads) compare_one(other, after_read, region.buffer, part);
+        };
+        map.replace(cell.begin, cell.end, Touched{lists_.only(node)}, compare_all);
         return;
       }
-      map.update(cell.begin, cell.end, [&](std::uint64_t, std::uint64_t, Touched& touched) {
-        if (!is_same_write(touched, node)) {
-          touched.writes_before.assign(touched.writes.begin(), touched.writes.end());
-          touched.writes.clear();
-          touched.reads_before.clear();
+      map.update(cell.begin, cell.end, [&](std::uint64_t begin, std::uint64_t end, Touched& touched) {
+        const Strips::Cell part{cell.strip, begin, end};
+        const bool joins = is_same_write(touched, node);
+        compare(joins ? touched.writes_before : touched.writes, overwrites, region.buffer, part);
+        for (const Node other : touched.reads) compare_one(other, after_read, region.buffer, part);
+        if (joins) {
+          compare(touched.reads_before, after_read, region.buffer, part);
+        } else {
+          touched.writes_before = std::exchange(touched.writes, NodeLists::kEmpty);
+          touched.reads_before = NodeLists::kEmpty;
         }
-        std::ranges::copy(nodes_of(touched.reads), std::back_inserter(touched.reads_before));
+        for (const Node other : touched.reads) touched.reads_before = lists_.plus(touched.reads_before, other);
         touched.reads.clear();
-        touched.writes.push_back(node);
+        touched.writes = lists_.plus(touched.writes, node);
       });
     });
   }
@@ -198,26 +228,25 @@ class ConflictFinder {
     const Region& region = unrolled_.program().trackers[tracker].region;
     owners_.visit(region, [&](const Strips::Cell& cell, std::uint32_t) {
       auto& map = touched_[region.buffer.value][cell.strip];
-      map.visit(cell.begin, cell.end, [&](std::uint64_t begin, std::uint64_t end, const Touched* touched) {
-        if (touched == nullptr) return;
-        for (const Node update : touched->writes) {
-          if (unrolled_.iteration(update) <= unrolled_.iteration(node)) continue;
+      map.update(cell.begin, cell.end, [&](std::uint64_t begin, std::uint64_t end, Touched& touched) {
+        lists_.for_each(touched.writes, [&](Node update) {
+          if (unrolled_.iteration(update) <= unrolled_.iteration(node)) return;
           // An update of the next iteration that came too early.
-          conflict(node, {update, tracker, true, true}, region.buffer, {cell.strip, begin, end});
-        }
-      });
-      map.update(cell.begin, cell.end, [&](std::uint64_t, std::uint64_t, Touched& touched) {
-        touched.writes = {node};
-        touched.writes_before.clear();
-        touched.reads_before.clear();
+          compare_one(node, {update, tracker, true, true}, region.buffer, {cell.strip, begin, end});
+        });
+        touched.writes = lists_.only(node);
+        touched.writes_before = NodeLists::kEmpty;
+        touched.reads_before = NodeLists::kEmpty;
       });
     });
   }
 
   /// Whether the last write consists of updates of this iteration, under a tracker that has not fired.
   bool is_same_write(const Touched& touched, Node node) const {
-    return !touched.writes.empty() && !unrolled_.is_tracker(unrolled_.step(touched.writes[0]).queue) &&
-           unrolled_.iteration(touched.writes[0]) == unrolled_.iteration(node);
+    if (touched.writes == NodeLists::kEmpty) return false;
+    const Node write = lists_.last(touched.writes);  // all of them are of one kind
+    return !unrolled_.is_tracker(unrolled_.step(write).queue) &&
+           unrolled_.iteration(write) == unrolled_.iteration(node);
   }
 
   /// The second of two accesses, and what both do.
@@ -226,42 +255,49 @@ class ConflictFinder {
     std::uint32_t tracker = kNoOwner;
     bool written = false;
     bool overwritten = false;
+    friend bool operator==(const Second&, const Second&) = default;
   };
 
-  template <class Nodes>
-  void compare(const Nodes& others, const Second& second, BufferId buffer, const Strips::Cell& cell) {
-    for (const Node other : others) {
-      if (other != second.node) conflict(other, second, buffer, cell);
-    }
+  void compare(Touched::List others, const Second& second, BufferId buffer, const Strips::Cell& cell) {
+    lists_.for_each(others, [&](Node other) { compare_one(other, second, buffer, cell); });
   }
 
-  void conflict(Node first, const Second& second, BufferId buffer, const Strips::Cell& cell) {
+  void compare_one(Node first, const Second& second, BufferId buffer, const Strips::Cell& cell) {
+    if (first == second.node) return;
     if (unrolled_.iteration(first) > 0 && unrolled_.iteration(second.node) > 0) return;
+    const bool again = first == last_.first && second == last_.second && buffer == last_.buffer;
+    if (again && last_.ordered) return;
+    if (!again) last_ = {first, second, buffer, order_.finished_before(first, second.node)};
+    if (last_.ordered) return;
     const auto run = owners_.strips(buffer).first_run(cell);
-    const auto& [node, tracker, written, overwritten] = second;
-    if (!conflicts_.empty()) {
-      // Adjacent pieces touched by the same two steps are one conflict.
-      Conflict& last = conflicts_.back();
-      if (last.first == first && last.second == node && last.buffer == buffer && last.tracker == tracker &&
-          last.written == written && last.overwritten == overwritten) {
-        if (last.end == run.first) last.end = run.second;
-        return;
-      }
+    if (!again) {
+      const auto& [node, tracker, written, overwritten] = second;
+      conflicts_.push_back({first, node, buffer, run.first, run.second, tracker, written, overwritten});
+    } else if (conflicts_.back().end == run.first) {
+      conflicts_.back().end = run.second;  // adjacent pieces touched by the same two steps are one conflict
     }
-    conflicts_.push_back({first, node, buffer, run.first, run.second, tracker, written, overwritten});
   }
 
   /// Order within one chain, which needs no search.
   bool known_before(Node first, Node second) const {
-    const Node done = unrolled_.completion(first);
-    return done != kNoNode && done <= second;
+    return unrolled_.step(first).chain == unrolled_.step(second).chain && unrolled_.completion(first) <= second;
   }
 
   const Unrolled& unrolled_;
-  std::vector<Access> accesses_;             // of all steps
+  const HappensBefore& order_;
+  std::vector<Region> regions_;  // that steps access
+  std::vector<AccessKind> kinds_;
   std::vector<std::uint32_t> first_access_;  // by step; one more entry than steps
+  struct Last {
+    Node first = kNoNode;
+    Second second;
+    BufferId buffer;
+    bool ordered = false;
+  };
+  Last last_;  // two accesses compared
   std::vector<Conflict> conflicts_;
-  RegionOwners owners_;                                     // trackers
+  RegionOwners owners_;  // trackers
+  NodeLists lists_;
   std::vector<std::vector<IntervalMap<Touched>>> touched_;  // by buffer and strip
 };
 
@@ -296,70 +332,30 @@ Conflict with_tracker(const Unrolled& unrolled, Conflict race) {
   return race;
 }
 
-/// Keeps the conflicts whose accesses are not ordered.
-class OrderCheck {
- public:
-  OrderCheck(const Unrolled& unrolled, const HappensBefore& order) : unrolled_(unrolled), order_(order) {}
-
-  std::vector<Conflict> races(const std::vector<Conflict>& conflicts) const {
-    std::vector<Query> queries;
-    queries.reserve(conflicts.size());
-    for (const Conflict& conflict : conflicts) {
-      queries.push_back(order_.finished_before(conflict.first, conflict.second));
-    }
-    order_.answer(queries);
-    std::vector<Conflict> doubtful;
-    for (std::size_t i = 0; i < conflicts.size(); ++i) {
-      if (!queries[i].holds) doubtful.push_back(conflicts[i]);
-    }
-    return without_proof_by_trackers(doubtful);
+/// Another way to prove that the first is finished before the second: by the trackers of what the first has written.
+bool is_proved_by_trackers(const Unrolled& unrolled, const HappensBefore& order, const Conflict& c) {
+  const Step& first = unrolled.step(c.first);
+  const std::uint32_t iteration = unrolled.iteration(c.first);
+  const auto fired = [&](std::uint32_t tracker) {
+    return order.starts_before(unrolled.fired(tracker, iteration), c.second);
+  };
+  if (unrolled.is_tracker(first.queue)) {
+    const auto& updaters = unrolled.updaters(c.tracker);
+    return !c.overwritten && !updaters.empty() && std::ranges::all_of(updaters, [&](std::uint32_t update) {
+      return order.finished_before(unrolled.node(update, iteration), c.second);
+    });
   }
+  if (c.written && c.tracker != kNoOwner) return fired(c.tracker);
+  // What it has read is written once all its trackers have fired.
+  const auto& [trackers, all_tracked] = unrolled.updates(first);
+  return all_tracked && !trackers.empty() && std::ranges::all_of(trackers, fired);
+}
 
- private:
-  /// Another way to prove that the first is finished before the second: all of these queries must hold; empty if there
-  /// is none.
-  std::vector<Query> other_proof(const Conflict& c) const {
-    const Step& first = unrolled_.step(c.first);
-    const std::uint32_t iteration = unrolled_.iteration(c.first);
-    std::vector<Query> queries;
-    if (unrolled_.is_tracker(first.queue)) {
-      if (c.overwritten) return {};
-      for (const std::uint32_t update : unrolled_.updaters(c.tracker)) {
-        queries.push_back(order_.finished_before(unrolled_.node(update, iteration), c.second));
-      }
-    } else if (c.written && c.tracker != kNoOwner) {
-      queries.push_back({unrolled_.fired(c.tracker, iteration), c.second, false});
-    } else if (unrolled_.updates(first).all_tracked) {
-      // What it has read is written once all its trackers have fired.
-      for (const std::uint32_t tracker : unrolled_.updates(first).trackers) {
-        queries.push_back({unrolled_.fired(tracker, iteration), c.second, false});
-      }
-    }
-    return queries;
-  }
-
-  std::vector<Conflict> without_proof_by_trackers(const std::vector<Conflict>& doubtful) const {
-    std::vector<Query> queries;
-    std::vector<std::size_t> ends;  // by conflict: end of its queries
-    for (const Conflict& conflict : doubtful) {
-      const std::vector<Query> proof = other_proof(conflict);
-      queries.insert(queries.end(), proof.begin(), proof.end());
-      ends.push_back(queries.size());
-    }
-    order_.answer(queries);
-    std::vector<Conflict> races;
-    std::size_t begin = 0;
-    for (std::size_t i = 0; i < doubtful.size(); begin = ends[i], ++i) {
-      const std::span proof(queries.data() + begin, ends[i] - begin);
-      const bool proved = !proof.empty() && std::ranges::all_of(proof, &Query::holds);
-      if (!proved) races.push_back(with_tracker(unrolled_, in_reading_order(unrolled_, doubtful[i])));
-    }
-    return races;
-  }
-
-  const Unrolled& unrolled_;
-  const HappensBefore& order_;
-};
+std::vector<Conflict> races(const Unrolled& unrolled, const HappensBefore& order, std::vector<Conflict> unordered) {
+  std::erase_if(unordered, [&](const Conflict& c) { return is_proved_by_trackers(unrolled, order, c); });
+  for (Conflict& race : unordered) race = with_tracker(unrolled, in_reading_order(unrolled, race));
+  return unordered;
+}
 
 class RaceText {
  public:
@@ -440,18 +436,23 @@ class RaceText {
 /// that the second one does except the callers' new inputs. Trackers, whose updates have an order of their own, are not
 /// considered.
 bool are_apart(const Unrolled& unrolled, const HappensBefore& order) {
-  const Program& program = unrolled.program();
-  const auto host = std::ranges::find(program.queues, QueueKind::host, &Queue::kind);
-  if (host == program.queues.end() || !program.trackers.empty()) return false;
-  std::vector<Node> first;
-  std::vector<Node> second;
-  for (std::uint32_t s = 0; s < unrolled.steps().size(); ++s) {
-    const StepKind kind = unrolled.steps()[s].kind;
-    if (kind != StepKind::work && kind != StepKind::caller_fill && kind != StepKind::caller_read) continue;
-    first.push_back(unrolled.node(s, 0));
-    if (kind != StepKind::caller_fill) second.push_back(unrolled.node(s, 1));
+  if (!unrolled.program().trackers.empty()) return false;
+  std::vector<Node> last;   // of each chain, what finishes last in the first iteration
+  std::vector<Node> first;  // and what starts first in the second
+  for (std::uint32_t chain = 0; chain < unrolled.chain_count(); ++chain) {
+    std::optional<Node> finished;
+    Node started = kNoNode;
+    const std::uint32_t begin = unrolled.first_step(chain);
+    for (std::uint32_t s = begin; s < begin + unrolled.step_count(chain); ++s) {
+      const StepKind kind = unrolled.steps()[s].kind;
+      if (kind != StepKind::work && kind != StepKind::caller_fill && kind != StepKind::caller_read) continue;
+      finished = std::max(finished.value_or(0), unrolled.completion(unrolled.node(s, 0)));
+      if (kind != StepKind::caller_fill) started = std::min(started, unrolled.node(s, 1));
+    }
+    if (finished) last.push_back(*finished);
+    if (started != kNoNode) first.push_back(started);
   }
-  return order.separates(static_cast<std::uint32_t>(host - program.queues.begin()), first, second);
+  return order.separates(last, first);
 }
 
 }  // namespace
@@ -459,21 +460,21 @@ bool are_apart(const Unrolled& unrolled, const HappensBefore& order) {
 void check_race(Subject& subject, Findings& findings) {
   const Unrolled& unrolled = subject.unrolled();
   const HappensBefore& order = subject.happens_before();
-  const OrderCheck check(unrolled, order);
   if (are_apart(unrolled, order) &&
-      check.races(ConflictFinder(unrolled).of_first_iteration(subject.execution())).empty()) {
+      races(unrolled, order, ConflictFinder(unrolled, order).of_first_iteration(subject.execution())).empty()) {
     return;
   }
-  std::vector<Conflict> races = check.races(ConflictFinder(unrolled).of_both_iterations(subject.execution()));
+  std::vector<Conflict> found =
+      races(unrolled, order, ConflictFinder(unrolled, order).of_both_iterations(subject.execution()));
   // A pair that races in the first iteration also does so in the second: report it once, and races within one iteration
   // first.
   const auto crosses = [&](const Conflict& race) {
     return unrolled.iteration(race.first) != unrolled.iteration(race.second);
   };
-  std::ranges::stable_sort(races, {}, crosses);
+  std::ranges::stable_sort(found, {}, crosses);
   const RaceText text(unrolled);
   std::set<std::tuple<const Step*, const Step*, bool>> told;
-  for (const Conflict& race : races) {
+  for (const Conflict& race : found) {
     if (findings.full()) return;
     const bool fresh = told.emplace(&unrolled.step(race.first), &unrolled.step(race.second), crosses(race)).second;
     if (fresh) text.report(race, findings);

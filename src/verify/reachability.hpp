@@ -1,22 +1,19 @@
-// Which nodes of an unrolled program can be reached from which, for many pairs at once.
+// Which nodes of an unrolled program can be reached from which.
 //
-// Method. A path either touches one of the busy queues ("hubs": usually host queues with thousands of submits and
-// waits) or it does not.
-//   - For one hub, two passes over the nodes in execution order give, for every node, the first position of the hub
-//     that it reaches and the last position of the hub that reaches it. A path from u to v through the hub exists iff
-//     first(u) <= last(v). One pass handles eight hubs.
-//   - Before any hubs, a look at a few nodes finds the short paths; but if there are many pairs, a single hub is
-//     cheaper.
-//   - Paths without a hub are found by a search that stays out of hubs; such paths are short. Between one set of eight
-//     hubs and the next, a search also runs through whatever has not been covered yet, as long as it costs less than
-//     the next eight hubs.
-// The cost is (hubs / 8) * (nodes + pairs) plus the searches; no table of pairs is ever built.
+// Method. Every chain (of a queue, a tracker, a group of tiles, or a signal's crossings) is ordered, so all that
+// reaches a node is known if, for every chain, the last of its nodes that does is: a vector clock, with a lane for each
+// chain. Clocks are computed in the order of the execution and only as far as anybody asks. A clock differs from the
+// one before it in its chain only at a point that edges lead to, and there often just by what a single lane adds to
+// another clock, so few rows of lanes are ever stored.
+//
+// Large programs have thousands of queues with a few commands each, which would need thousands of lanes. Only chains
+// with many steps and edges get one. From any other chain, a search follows the edges until it comes to a lane, which
+// is a step or two: usually, such queues work for busy ones.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <limits>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "verify/execution.hpp"
@@ -24,68 +21,81 @@
 
 namespace cortado::verifier {
 
-struct Query {
-  Node from = kNoNode;
-  Node to = kNoNode;
-  bool holds = false;  ///< answer: `to` is `from` or comes after it on some path
-};
+/// Edges between points of one iteration; they are the same in every iteration.
+struct Edges {
+  std::vector<std::uint32_t> start{0};      ///< by point; one more entry than points
+  std::vector<std::uint32_t> neighbours{};  ///< of point p: from start[p] to start[p + 1] - 1
 
-using Edge = std::pair<Node, Node>;
+  /// What has been added since the last call are the neighbours of the next point.
+  void end_point() { start.push_back(static_cast<std::uint32_t>(neighbours.size())); }
+};
 
 class Reachability {
  public:
-  /// `edges` connect queues and crossings; the chains of the queues are added here. All edges must agree with the order
-  /// of the execution.
-  Reachability(const Unrolled& unrolled, const Execution& execution, std::span<const Edge> edges);
+  /// `sources` connect queues and crossings: the neighbours of a point come right before it. The order of chains is
+  /// added here. All edges must agree with the order of the execution, which must be complete.
+  Reachability(const Unrolled& unrolled, const Execution& execution, Edges sources);
 
-  void answer(std::span<Query> queries) const;
+  /// True if `to` is `from` or comes after it on some path; false for kNoNode.
+  bool reaches(Node from, Node to) const;
 
-  /// True if some step of the queue comes after all of `before` and before all of `after`.
-  bool separates(std::uint32_t queue, std::span<const Node> before, std::span<const Node> after) const;
+  /// True if some step of the first host queue comes after all of `before` and before all of `after`.
+  bool separates(std::span<const Node> before, std::span<const Node> after) const;
 
-  /// Nodes and pairs examined so far: a measure of cost that does not depend on the machine.
+  /// Rows, edges and pairs examined so far: a measure of cost that does not depend on the machine.
   std::uint64_t work() const { return work_; }
 
  private:
-  struct Lists {  // neighbours of node i: targets[start[i]] .. targets[start[i + 1] - 1]; nodes are positions
-    std::vector<std::uint32_t> start;
-    std::vector<std::uint32_t> targets;
-    std::span<const std::uint32_t> of(std::uint32_t i) const {
-      return {targets.data() + start[i], targets.data() + start[i + 1]};
-    }
+  static constexpr std::uint32_t kNoLane = ~0U;
+  static constexpr std::size_t kBlock = 8;
+  /// Lanes side by side; signed, because vector instructions compare these.
+  using Block [[gnu::vector_size(kBlock * sizeof(std::int32_t))]] = std::int32_t;
+
+  struct Chain {
+    std::uint32_t begin = 0;  ///< points
+    std::uint32_t end = 0;
+    std::uint32_t lane = kNoLane;
   };
 
-  static Lists make_lists(std::uint32_t nodes, std::span<const Edge> edges, bool backward);
-  void choose_hubs(std::span<const Edge> edges);
-  bool is_near(std::uint32_t from, std::uint32_t to) const;
-  void answer_nearby(std::vector<Query*>& open) const;
-  /// For every node: the first position of a hub that it reaches, and 1 + the last one that reaches it. One lane per
-  /// hub.
-  template <std::size_t Lanes>
-  struct HubTables {
-    std::vector<std::array<std::int32_t, Lanes>> first;  // signed: vector instructions compare these
-    std::vector<std::array<std::int32_t, Lanes>> last;
+  /// A clock: a row of lanes, in which one lane is later than the row says.
+  struct Clock {
+    std::uint32_t row = 0;  ///< its first block
+    std::uint32_t lane = kNoLane;
+    std::int32_t last = 0;  ///< of the lane, as in rows
   };
-  template <std::size_t Lanes>
-  void fill(std::span<const std::uint32_t> hubs, HubTables<Lanes>& tables) const;
-  template <std::size_t Lanes>
-  void answer_by_hubs(std::span<const std::uint32_t> hubs, HubTables<Lanes>& tables, std::vector<Query*>& open) const;
-  struct Search {
-    std::vector<std::uint32_t> seen;    ///< by position: the round in which it was last seen
-    std::vector<std::uint32_t> wanted;  ///< by position: the round in which it is a goal
-    std::vector<bool> answered;         ///< by position: paths through it have already been covered
-    std::vector<std::uint32_t> stack{};
-    std::uint32_t round = 0;
-  };
-  void leave_out(std::span<const std::uint32_t> hubs, Search& search) const;  ///< their paths have been covered
-  /// Visits at most `most` nodes. `open` keeps the queries for which that was not enough.
-  void answer_by_search(std::vector<Query*>& open, Search& search, std::uint64_t most) const;
+
+  void add_chains();
+  void choose_lanes();
+  const Chain& chain(Node node) const { return chains_[chain_of_[unrolled_.point(node)]]; }
+  /// The clock of a chain behind all edges before `end` that lead to it in the iteration.
+  Clock clock_behind(const Chain& chain, std::uint32_t end, std::uint32_t iteration) const;
+  Clock clock_at(Node node) const;
+  std::int32_t last(const Clock& clock, std::uint32_t lane) const;
+  void advance(std::uint32_t position) const;
+  void tick(Node node) const;
+  /// Adds to the clock of a node of chain `own` what reaches one of its sources. `fresh`: nobody else uses its row.
+  void join(const Chain& own, Clock& clock, const Clock& other, bool& fresh) const;
+  bool search(Node from, Node to) const;
 
   const Unrolled& unrolled_;
   const Execution& execution_;
-  Lists next_;      // by position in the execution
-  Lists previous_;  // the same edges backward
-  std::vector<std::uint32_t> hubs_;
+  Edges sources_;
+  mutable Edges targets_;                // the same edges forward, once a search needs them
+  std::vector<std::uint32_t> chain_of_;  // by point
+  std::vector<Chain> chains_;            // those of the program, then those of the signals
+  std::uint32_t host_ = kNoLane;         // the first host queue
+  std::uint32_t row_blocks_ = 1;
+  mutable std::uint32_t used_blocks_ = 0;
+  mutable std::vector<Block> rows_;    // 1 + the last node, by lane; the first row is empty
+  mutable std::vector<Clock> clocks_;  // by iteration and edge: the clock of a point is that of its last edge
+  mutable std::uint32_t done_ = 0;     // positions of the execution
+  struct Seen {
+    std::uint32_t search = 0;
+    Node first = kNoNode;
+  };
+  mutable std::vector<Seen> seen_;  // by chain: from where on the search has seen it
+  mutable std::vector<Node> open_;  // of the search
+  mutable std::uint32_t searches_ = 0;
   mutable std::uint64_t work_ = 0;
 };
 

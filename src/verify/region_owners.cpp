@@ -13,7 +13,7 @@ RegionOwners::RegionOwners(std::span<const Region> owned, std::span<const Region
   std::vector<bool> strided(buffers, false);  // buffers without one have a single strip, whatever their regions are
   for (const auto& list : {owned, asked}) {
     for (const Region& region : list) {
-      if (joined(region).rows > 1) strided[region.buffer.value] = true;
+      if (is_strided(region)) strided[region.buffer.value] = true;
     }
   }
   std::vector<std::vector<Region>> regions(buffers);

@@ -30,15 +30,12 @@ class RegionOwners {
   void visit(const Region& region, Visitor&& visit) const {
     const Strips& strips = strips_[region.buffer.value];
     const auto& owners = owners_[region.buffer.value];
-    for (const Strips::Cell& cell : strips.cells(region)) {
-      if (owners.empty()) {
-        visit(cell, kNoOwner);
-        continue;
-      }
+    strips.for_each_cell(region, [&](const Strips::Cell& cell) {
+      if (owners.empty()) return visit(cell, kNoOwner);
       owners[cell.strip].visit(cell.begin, cell.end, [&](std::uint64_t begin, std::uint64_t end, const Owner* owner) {
         visit(Strips::Cell{cell.strip, begin, end}, owner == nullptr ? kNoOwner : owner->number);
       });
-    }
+    });
   }
 
   const Strips& strips(BufferId buffer) const { return strips_[buffer.value]; }

@@ -34,7 +34,7 @@ std::optional<std::uint64_t> end_of(const Region& region) {
 }
 
 Region joined(const Region& region) {
-  if (region.rows > 1 && region.pitch != region.width) return region;
+  if (is_strided(region)) return region;
   return make_region(region.buffer, region.offset, region.width * region.rows);
 }
 

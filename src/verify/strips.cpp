@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "verify/regions.hpp"
 #include "verify/runs.hpp"
 
 namespace cortado::verifier {
@@ -38,8 +37,8 @@ Strips::Strips(std::span<const Region> regions) : pitch_(common_pitch(all_joined
 
 Strips::Cells Strips::cells(const Region& region) const {
   Cells cells;
-  if (pitch_ == 1 && joined(region).rows == 1) {
-    cells.push_back({0, region.offset.value, region.offset.value + region.bytes().value});
+  if (is_one_cell(region)) {
+    cells.push_back(whole(region));
     return cells;
   }
   for (const PlacedRuns& runs : runs_of(region, pitch_)) {

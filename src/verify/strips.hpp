@@ -14,6 +14,7 @@
 #include "cortado/program.hpp"
 
 #include "base/small_vector.hpp"
+#include "verify/regions.hpp"
 
 namespace cortado::verifier {
 
@@ -35,10 +36,22 @@ class Strips {
   using Cells = SmallVector<Cell, 2>;
   Cells cells(const Region& region) const;
 
+  /// The same one by one, without a list for the usual case of a single cell.
+  template <class Visitor>
+  void for_each_cell(const Region& region, Visitor&& visit) const {
+    if (is_one_cell(region)) return visit(whole(region));
+    for (const Cell& cell : cells(region)) visit(cell);
+  }
+
   /// The first contiguous run of the cell, as a half-open range of bytes of the buffer.
   std::pair<std::uint64_t, std::uint64_t> first_run(const Cell& cell) const;
 
  private:
+  bool is_one_cell(const Region& region) const { return pitch_ == 1 && !is_strided(region); }
+  static Cell whole(const Region& region) {
+    return {0, region.offset.value, region.offset.value + region.bytes().value};
+  }
+
   std::uint64_t pitch_ = 1;
   std::vector<std::uint64_t> cuts_;  // ascending, from 0 to the pitch
 };

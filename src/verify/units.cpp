@@ -134,19 +134,11 @@ class UnitCheck {
     const std::vector<Blocked> blocked = blocked_steps();
     if (blocked.empty()) return;
     needs_.resize(holders_.size());
-    std::vector<Query> queries;
-    for (const Holder& holder : holders_) {
-      for (const Blocked& one : blocked) {
-        queries.push_back({unrolled_.node(one.step, 0), unrolled_.node(holder.end, 0), false});
-        queries.push_back({unrolled_.node(one.step, 0), unrolled_.node(holder.begin, 0), false});
-      }
-    }
-    order_.answer(queries);
-    auto query = queries.begin();
     for (std::size_t h = 0; h < holders_.size(); ++h) {
       for (const Blocked& one : blocked) {
-        const bool before_end = (query++)->holds;
-        const bool before_begin = (query++)->holds;
+        const Node step = unrolled_.node(one.step, 0);
+        const bool before_end = order_.starts_before(step, unrolled_.node(holders_[h].end, 0));
+        const bool before_begin = order_.starts_before(step, unrolled_.node(holders_[h].begin, 0));
         if (before_end && !before_begin) needs_[h].push_back(one);
       }
     }
@@ -198,12 +190,7 @@ class UnitCheck {
 
   /// What a holder of the same GPU may keep from starting.
   std::vector<Blocked> blocked_steps() const {
-    struct Doubt {
-      Blocked blocked;
-      bool yields = false;  // its priority is lower
-    };
-    std::vector<Doubt> doubts;
-    std::vector<Query> queries;
+    std::vector<Blocked> blocked;
     for (std::uint32_t s = 0; s < unrolled_.steps().size(); ++s) {
       const Step& step = unrolled_.steps()[s];
       if (!needs_unit(s) || room_.is_left_for(step.queue)) continue;
@@ -211,32 +198,28 @@ class UnitCheck {
         const Holder& holder = holders_[h];
         if (holder.queue == step.queue || gpu(holder.queue) != gpu(step.queue)) continue;
         if (room_.together(holder.queue, step.queue)) continue;
-        const Queue& queue = program_.queues[step.queue];
-        const std::uint32_t first = unrolled_.first_step(step.chain);
-        const std::uint32_t last = first + unrolled_.step_count(step.chain) - 1;
-        const Node begin = unrolled_.node(holder.begin, 0);
-        const Node next_begin = unrolled_.node(holder.begin, 1);
-        doubts.push_back({{s, h}, queue.priority < program_.queues[holder.queue].priority});
-        queries.push_back(order_.finished_before(unrolled_.node(s, 0), begin));
-        queries.push_back(order_.finished_before(unrolled_.node(s, 0), next_begin));
-        queries.push_back({unrolled_.node(holder.end, 0), unrolled_.node(s, 0), false});
-        queries.push_back(s == first || !queue.kernel.empty()
-                              ? Query{unrolled_.node(submitter_[step.chain], 0), begin, false}
-                              : order_.finished_before(unrolled_.node(s - 1, 0), begin));
-        queries.push_back(order_.finished_before(unrolled_.node(last, 0), next_begin));
+        if (!is_out_of_the_way(s, holder)) blocked.push_back({s, h});
       }
     }
-    order_.answer(queries);
-    std::vector<Blocked> blocked;
-    for (std::size_t d = 0; d < doubts.size(); ++d) {
-      const Query* of = &queries[5 * d];
-      const bool finished = of[0].holds && of[1].holds;
-      const bool behind = of[2].holds;
-      const bool launched = of[3].holds && of[4].holds && !doubts[d].yields;
-      if (finished || behind || launched) continue;
-      blocked.push_back(doubts[d].blocked);
-    }
     return blocked;
+  }
+
+  /// Whether the step is finished, or launched with no lower priority, before the holder begins; or begins after it.
+  bool is_out_of_the_way(std::uint32_t s, const Holder& holder) const {
+    const Step& step = unrolled_.steps()[s];
+    const Queue& queue = program_.queues[step.queue];
+    const Node node = unrolled_.node(s, 0);
+    const Node begin = unrolled_.node(holder.begin, 0);
+    const Node next_begin = unrolled_.node(holder.begin, 1);
+    if (order_.finished_before(node, begin) && order_.finished_before(node, next_begin)) return true;
+    if (order_.starts_before(unrolled_.node(holder.end, 0), node)) return true;
+    if (queue.priority < program_.queues[holder.queue].priority) return false;
+    const std::uint32_t first = unrolled_.first_step(step.chain);
+    const bool launched = s == first || !queue.kernel.empty()
+                              ? order_.starts_before(unrolled_.node(submitter_[step.chain], 0), begin)
+                              : order_.finished_before(unrolled_.node(s - 1, 0), begin);
+    const std::uint32_t last = first + unrolled_.step_count(step.chain) - 1;
+    return launched && order_.finished_before(unrolled_.node(last, 0), next_begin);
   }
 
   /// The steps of a circle of needs from a holder back to itself.

@@ -1,7 +1,7 @@
 #include "verify/unrolled.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <iterator>
 
 #include "ir/tiles.hpp"
 #include "verify/naming.hpp"
@@ -21,29 +21,39 @@ Unrolled::Unrolled(const Program& program)
   add_trackers();
   add_tile_chains();
   first_step_.push_back(static_cast<std::uint32_t>(steps_.size()));
-  step_of_.reserve(step_nodes());
-  for (std::uint32_t q = 0; q < chain_count(); ++q) {
-    for (std::uint32_t i = 0; i < kIterations; ++i) {
-      for (std::uint32_t s = first_step_[q]; s < first_step_[q + 1]; ++s) step_of_.push_back(kIterations * s + i);
-    }
-  }
+  points_ = static_cast<std::uint32_t>(steps_.size() + thresholds_.size());
   find_completions();
   find_updates();
 }
 
 void Unrolled::find_thresholds() {
+  std::vector<Threshold> waited;
+  std::vector<std::uint32_t> behind(program_.signals.size() + 1, 0);  // by signal: the end of its thresholds
   for (const Queue& queue : program_.queues) {
     for (const Command& command : queue.commands) {
-      for_each_wait(command, [&](SignalId signal, std::uint64_t value) { thresholds_.push_back({signal, value}); });
+      for_each_wait(command, [&](SignalId signal, std::uint64_t value) {
+        waited.push_back({signal, value});
+        ++behind[signal.value + 1];
+      });
     }
   }
-  const auto key = [](const Threshold& t) { return std::tuple(t.signal, t.value); };
-  std::ranges::sort(thresholds_, {}, key);
-  const auto doubles = std::ranges::unique(thresholds_, {}, key);
-  thresholds_.erase(doubles.begin(), doubles.end());
-  first_threshold_.assign(program_.signals.size() + 1, 0);
-  for (const Threshold& t : thresholds_) ++first_threshold_[t.signal.value + 1];
-  for (std::size_t s = 0; s < program_.signals.size(); ++s) first_threshold_[s + 1] += first_threshold_[s];
+  for (std::size_t s = 1; s < behind.size(); ++s) behind[s] += behind[s - 1];
+  thresholds_.resize(waited.size());
+  for (const Threshold& t : waited) thresholds_[behind[t.signal.value]++] = t;
+  // Now that every signal has its own, they are put in order, each value once.
+  first_threshold_.reserve(behind.size());
+  auto end = thresholds_.begin();
+  auto begin = thresholds_.begin();
+  for (std::size_t s = 0; s < program_.signals.size(); ++s) {
+    first_threshold_.push_back(static_cast<std::uint32_t>(end - thresholds_.begin()));
+    const auto own_end = thresholds_.begin() + behind[s];
+    if (own_end - begin > 1) std::sort(begin, own_end, [](auto& a, auto& b) { return a.value < b.value; });
+    for (const auto own = end; begin != own_end; ++begin) {
+      if (end == own || std::prev(end)->value != begin->value) *end++ = *begin;
+    }
+  }
+  first_threshold_.push_back(static_cast<std::uint32_t>(end - thresholds_.begin()));
+  thresholds_.erase(end, thresholds_.end());
 }
 
 std::uint32_t Unrolled::threshold_of(SignalId signal, std::uint64_t value) const {
@@ -218,23 +228,33 @@ void Unrolled::find_updates() {
 }
 
 void Unrolled::find_completions() {
-  completion_.resize(step_nodes());
+  completion_.resize(steps_.size());
   for (std::uint32_t q = 0; q < chain_count(); ++q) {
     const bool dma = is_kind(q, QueueKind::dma);
-    Node barrier = kNoNode;  // of copies
-    Node behind = kNoNode;   // what follows the command
-    for (Node n = end_node(q); n-- > first_node(q);) {
-      const Step& s = step(n);
-      const bool last = n + 1 == end_node(q) || step(n + 1).command != s.command || iteration(n + 1) != iteration(n);
-      if (last) behind = n + 1;
-      if (s.kind == StepKind::raise || s.kind == StepKind::stamp) barrier = n;
-      completion_[n] = dma && s.kind == StepKind::work ? barrier : n;
-      if (dma || is_tiles(q) || !is_update(s)) continue;
-      const auto& raises = std::get<Gemm>(program_.queues[q].commands[s.command]).raises;
-      if (s.part < raises.size()) {
-        completion_[n] = behind - static_cast<Node>(raises.size()) + s.part;
-      } else {
-        completion_[n] = behind == end_node(q) ? kNoNode : behind;
+    const auto begin = first_step_[q];
+    const auto end = first_step_[q + 1];
+    const auto stops = [&](std::uint32_t s) {
+      return steps_[s].kind == StepKind::raise || steps_[s].kind == StepKind::stamp;
+    };
+    Node barrier = kNoNode;  // of copies: the next one, which may be the first one of the next iteration
+    for (std::uint32_t s = begin; dma && s < end && barrier == kNoNode; ++s) {
+      if (stops(s)) barrier = node(s, 1);
+    }
+    std::uint32_t behind = end;  // what follows the command
+    for (std::uint32_t s = end; s-- > begin;) {
+      const Step& step = steps_[s];
+      if (s + 1 == end || steps_[s + 1].command != step.command) behind = s + 1;
+      completion_[s] = s;
+      if (dma) {
+        if (stops(s)) barrier = s;
+        if (step.kind == StepKind::work) completion_[s] = barrier;
+      } else if (step.kind == StepKind::work && !is_tiles(q) && is_update(step)) {
+        const auto& raises = std::get<Gemm>(program_.queues[q].commands[step.command]).raises;
+        if (step.part < raises.size()) {
+          completion_[s] = behind - static_cast<std::uint32_t>(raises.size()) + step.part;
+        } else {
+          completion_[s] = behind == end ? node(begin, 1) : behind;
+        }
       }
     }
   }
@@ -254,22 +274,24 @@ Place Unrolled::place(const Step& step) const {
 }
 
 Accesses Unrolled::accesses(const Step& step) const {
-  const auto all = [](const std::vector<Region>& regions, AccessKind kind) {
-    Accesses result;
-    for (const Region& region : regions) result.push_back({region, kind});
-    return result;
-  };
-  if (step.kind == StepKind::caller_fill) return all(callers_[step.queue].inputs, AccessKind::write);
-  if (step.kind == StepKind::caller_read) return all(callers_[step.queue].outputs, AccessKind::read);
-  if (step.kind != StepKind::work) return {};
+  Accesses all;
+  for_each_access(step, [&](const Region& region, AccessKind kind) { all.push_back({region, kind}); });
+  return all;
+}
+
+bool Unrolled::is_whole(const Step& step) const {
   const Command& command = program_.queues[step.queue].commands[step.command];
   if (const auto* gemm = std::get_if<Gemm>(&command)) {
-    const bool whole = gemm->waits.empty() && gemm->raises.empty() && gemm->outputs.empty();
-    return whole ? cortado::accesses(command) : tile_accesses(*gemm, tiles(step, *gemm));
+    return gemm->waits.empty() && gemm->raises.empty() && gemm->outputs.empty();
   }
   const auto* kernel = std::get_if<Kernel>(&command);
-  if (kernel != nullptr && kernel->op != KernelOp::reduce) return row_accesses(*kernel);
-  return cortado::accesses(command);
+  return kernel == nullptr || kernel->op == KernelOp::reduce;
+}
+
+Accesses Unrolled::part_accesses(const Step& step) const {
+  const Command& command = program_.queues[step.queue].commands[step.command];
+  if (const auto* gemm = std::get_if<Gemm>(&command)) return tile_accesses(*gemm, tiles(step, *gemm));
+  return row_accesses(std::get<Kernel>(command));
 }
 
 }  // namespace cortado::verifier

@@ -9,11 +9,11 @@
 // tile signals in between. Two iterations are enough: whatever orders a step before one of the next iteration orders
 // it before the same step of all later ones, because a queue starts its commands in order.
 //
-// Nodes are numbers:
-//   - 0 .. 2S-1: the steps, queue by queue; within a queue iteration 0, then iteration 1, each in order (the
-//     "chain");
-//   - 2S ..: crossings: "the counter of signal s has reached k*D(s) + v", one for every value v that is waited for
-//     and every iteration k. A crossing lies between the raises that cause it and the waits that it releases.
+// A point is a step or, numbered behind all steps, a threshold: a value v of a signal s that is waited for. A node is a
+// point in an iteration k, and has the number k * points + point. The node of a threshold is a crossing, "the counter
+// of signal s has reached k*D(s) + v", which lies between the raises that cause it and the waits that it releases. The
+// points of a queue are consecutive, and so are the thresholds of a signal: in such a chain, nodes happen in the order
+// of their numbers.
 #pragma once
 
 #include <cstdint>
@@ -91,25 +91,22 @@ class Unrolled {
     return is_tiles(step.chain) ? tile_ranges_[step.chain - first_tile_chain()] : tile_group(gemm, step.part);
   }
 
-  // Number of nodes that are steps.
-  std::uint32_t step_nodes() const { return kIterations * static_cast<std::uint32_t>(steps_.size()); }
-  std::uint32_t node_count() const {
-    return step_nodes() + kIterations * static_cast<std::uint32_t>(thresholds_.size());
-  }
-  Node node(std::uint32_t step, std::uint32_t iteration) const {
-    const std::uint32_t chain = steps_[step].chain;
-    return first_node(chain) + iteration * step_count(chain) + (step - first_step_[chain]);
-  }
-  Node first_node(std::uint32_t chain) const { return kIterations * first_step_[chain]; }
-  Node end_node(std::uint32_t chain) const { return kIterations * first_step_[chain + 1]; }
-  const Step& step(Node node) const { return steps_[step_of_[node] / kIterations]; }
-  std::uint32_t iteration(Node node) const { return step_of_[node] % kIterations; }
-  bool is_step(Node node) const { return node < step_nodes(); }
+  std::uint32_t points() const { return points_; }
+  std::uint32_t node_count() const { return kIterations * points_; }
+  std::uint32_t point(Node node) const { return node < points_ ? node : node - points_; }
+  std::uint32_t iteration(Node node) const { return node < points_ ? 0 : 1; }
+  Node node(std::uint32_t point, std::uint32_t iteration) const { return iteration * points_ + point; }
+  const Step& step(Node node) const { return steps_[point(node)]; }
+  bool is_step(Node node) const { return point(node) < steps_.size(); }
 
   /// The chain node from which on the step's bytes are final: usually the step itself; for a copy of a dma queue, the
   /// next Signal or Timestamp of the queue; for tiles of a Gemm with an output map, the raise after them or what
   /// follows the Gemm. kNoNode if there is none in these two iterations.
-  Node completion(Node node) const { return completion_[node]; }
+  Node completion(Node node) const {
+    const Node of_first = completion_[point(node)];
+    if (iteration(node) == 0) return of_first;
+    return of_first < points_ ? of_first + points_ : kNoNode;
+  }
 
   // Trackers.
   std::uint32_t tracker(std::uint32_t queue) const {
@@ -120,7 +117,7 @@ class Unrolled {
   }
   /// The raise of a tracker: all its updates of the iteration have arrived.
   Node fired(std::uint32_t tracker, std::uint32_t iteration) const {
-    return first_node(tracker_queue(tracker)) + iteration;
+    return node(first_step_[tracker_queue(tracker)], iteration);
   }
   /// True if the writes of this step are updates of the tracked bytes that they touch.
   bool is_update(const Step& step) const;
@@ -136,7 +133,7 @@ class Unrolled {
   const std::vector<Threshold>& thresholds() const { return thresholds_; }
   std::uint32_t first_threshold(std::uint32_t signal) const { return first_threshold_[signal]; }
   Node crossing(std::uint32_t threshold, std::uint32_t iteration) const {
-    return step_nodes() + kIterations * threshold + iteration;
+    return node(static_cast<std::uint32_t>(steps_.size()) + threshold, iteration);
   }
   /// D(s) for every signal.
   const std::vector<std::uint64_t>& advances() const { return advances_; }
@@ -149,6 +146,19 @@ class Unrolled {
 
   /// What a step reads and writes.
   Accesses accesses(const Step& step) const;
+  /// The same one by one: visit(const Region&, AccessKind).
+  template <class Visitor>
+  void for_each_access(const Step& step, Visitor&& visit) const {
+    if (step.kind == StepKind::work && is_whole(step)) {
+      cortado::for_each_access(program_.queues[step.queue].commands[step.command], visit);
+    } else if (step.kind == StepKind::work) {
+      for (const Access& access : part_accesses(step)) visit(access.region, access.kind);
+    } else if (step.kind == StepKind::caller_fill) {
+      for (const Region& region : callers_[step.queue].inputs) visit(region, AccessKind::write);
+    } else if (step.kind == StepKind::caller_read) {
+      for (const Region& region : callers_[step.queue].outputs) visit(region, AccessKind::read);
+    }
+  }
 
  private:
   void find_thresholds();
@@ -163,6 +173,9 @@ class Unrolled {
   }
   void find_updates();
   void find_completions();
+  /// Whether a work step touches all that its command names.
+  bool is_whole(const Step& step) const;
+  Accesses part_accesses(const Step& step) const;
 
   const Program& program_;
   std::vector<std::uint64_t> advances_;
@@ -173,8 +186,8 @@ class Unrolled {
   std::vector<Step> tile_chains_;          // the work step of each
   std::vector<TileRange> tile_ranges_;     // its tiles
   std::vector<std::uint32_t> first_step_;  // by chain; one more entry than chains
-  std::vector<std::uint32_t> step_of_;     // by node: kIterations * step + iteration
-  std::vector<Node> completion_;
+  std::uint32_t points_ = 0;
+  std::vector<Node> completion_;                      // by step, of the first iteration
   std::vector<Updates> updates_;                      // by step; a single entry for all if there are no trackers
   std::vector<std::vector<std::uint32_t>> updaters_;  // by tracker
 };
