@@ -2,12 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
-#include <iterator>
+#include <memory>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace cortado {
 
@@ -16,58 +16,92 @@ class SmallVector {
  public:
   using value_type = T;
 
-  SmallVector() = default;
-  SmallVector(std::initializer_list<T> items) {
-    for (const T& item : items) push_back(item);
-  }
-  SmallVector(const SmallVector&) = default;
-  SmallVector& operator=(const SmallVector&) = default;
-  SmallVector(SmallVector&& other) noexcept
-      : few_(std::move(other.few_)), many_(std::move(other.many_)), size_(std::exchange(other.size_, 0)) {}
-  SmallVector& operator=(SmallVector&& other) noexcept {
-    few_ = std::move(other.few_);
-    many_ = std::move(other.many_);
-    size_ = std::exchange(other.size_, 0);
+  SmallVector() noexcept {}  // NOLINT(modernize-use-equals-default): leaves the room for items as it is
+  SmallVector(std::initializer_list<T> items) { append(items.begin(), items.size()); }
+  SmallVector(const SmallVector& other) { append(other.items_, other.size_); }
+  SmallVector(SmallVector&& other) noexcept { take(other); }
+  SmallVector& operator=(const SmallVector& other) {
+    if (this == &other) return *this;
+    clear();
+    append(other.items_, other.size_);
     return *this;
   }
-  ~SmallVector() = default;
+  SmallVector& operator=(SmallVector&& other) noexcept {
+    if (this == &other) return *this;
+    release();
+    items_ = room();
+    capacity_ = N;
+    take(other);
+    return *this;
+  }
+  ~SmallVector() { release(); }
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  T* begin() { return many_.empty() ? few_.data() : many_.data(); }
-  T* end() { return begin() + size_; }
-  const T* begin() const { return many_.empty() ? few_.data() : many_.data(); }
-  const T* end() const { return begin() + size_; }
-  T& operator[](std::size_t i) { return begin()[i]; }
-  const T& operator[](std::size_t i) const { return begin()[i]; }
-  T& front() { return *begin(); }
-  const T& front() const { return *begin(); }
+  T* begin() { return items_; }
+  T* end() { return items_ + size_; }
+  const T* begin() const { return items_; }
+  const T* end() const { return items_ + size_; }
+  T& operator[](std::size_t i) { return items_[i]; }
+  const T& operator[](std::size_t i) const { return items_[i]; }
+  T& front() { return *items_; }
+  const T& front() const { return *items_; }
+  T& back() { return items_[size_ - 1]; }
+  const T& back() const { return items_[size_ - 1]; }
 
   void push_back(T item) {
-    if (size_ < N && many_.empty()) {
-      few_[size_] = std::move(item);
-    } else {
-      if (many_.empty()) {
-        many_.reserve(2 * N + 2);
-        many_.assign(std::make_move_iterator(few_.begin()), std::make_move_iterator(few_.end()));
-      }
-      many_.push_back(std::move(item));
-    }
+    if (size_ == capacity_) reserve(2 * std::size_t{capacity_} + 2);
+    std::construct_at(items_ + size_, std::move(item));
     ++size_;
+  }
+  void reserve(std::size_t capacity) {
+    if (capacity <= capacity_) return;
+    T* const more = std::allocator<T>().allocate(capacity);
+    const std::uint32_t size = size_;
+    std::uninitialized_move_n(items_, size, more);
+    release();
+    items_ = more;
+    size_ = size;
+    capacity_ = static_cast<std::uint32_t>(capacity);
   }
   void clear() { truncate(0); }
   /// Keeps the first `size` items.
   void truncate(std::size_t size) {
-    if (!many_.empty()) many_.erase(many_.begin() + static_cast<std::ptrdiff_t>(size), many_.end());
-    size_ = size;
+    std::destroy(items_ + size, items_ + size_);
+    size_ = static_cast<std::uint32_t>(size);
   }
 
   friend bool operator==(const SmallVector& a, const SmallVector& b) { return std::ranges::equal(a, b); }
 
  private:
-  std::array<T, N> few_;
-  std::vector<T> many_;  // all items, once there are more than N
-  std::size_t size_ = 0;
+  T* room() { return reinterpret_cast<T*>(room_); }
+
+  void append(const T* items, std::size_t count) {
+    reserve(count);
+    for (std::size_t i = 0; i < count; ++i) std::construct_at(items_ + i, items[i]);
+    size_ = static_cast<std::uint32_t>(count);
+  }
+  /// The list is empty and has its own room.
+  void take(SmallVector& other) {
+    if (other.items_ != other.room()) {
+      items_ = std::exchange(other.items_, other.room());
+      capacity_ = std::exchange(other.capacity_, static_cast<std::uint32_t>(N));
+      size_ = std::exchange(other.size_, 0);
+      return;
+    }
+    for (std::uint32_t i = 0; i < other.size_; ++i) std::construct_at(items_ + i, std::move(other.items_[i]));
+    size_ = other.size_;
+    other.clear();
+  }
+  void release() {
+    clear();
+    if (items_ != room()) std::allocator<T>().deallocate(items_, capacity_);
+  }
+
+  T* items_ = room();
+  std::uint32_t size_ = 0;
+  std::uint32_t capacity_ = N;
+  alignas(T) std::byte room_[N * sizeof(T)];
 };
 
 template <class T, std::size_t N, class Predicate>

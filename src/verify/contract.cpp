@@ -108,7 +108,7 @@ class ContractCheck {
     if (gemm == nullptr || (gemm->waits.empty() && gemm->raises.empty())) {
       memory_.execute(command, update);
     } else {
-      for (const Gemm& part : tile_gemms(*gemm, unrolled_.tiles(step, *gemm))) memory_.execute(part, update);
+      for (const Gemm& part : tile_gemms(*gemm, unrolled_.tiles(step, *gemm))) memory_.multiply(part, update);
     }
   }
 
@@ -173,7 +173,8 @@ class ContractCheck {
   /// term cut it.
   std::optional<Mismatch> mismatch_in(const Clause& clause, const Piece& piece, Node read) const {
     const std::uint64_t size = size_of(clause.dtype).value;
-    Value expected{{}, clause.dtype, piece.at.start % size, piece.at.stride % size};
+    Value expected{
+        .dtype = clause.dtype, .phase = piece.at.start % size, .phase_step = piece.at.stride % size};
     for (const Region& term : clause.terms) {
       const PlacedRunsList parts = addresses_of(piece.at, term);
       if (parts.size() > 1 || parts.front().place != piece.at) {
@@ -193,7 +194,7 @@ class ContractCheck {
   }
 
   std::optional<Mismatch> first_mismatch(const ProductClause& clause, Node read) {
-    const std::vector<Block> expected = expected_product(clause, unrolled_.iteration(read), memory_.results());
+    const Blocks expected = expected_product(clause, unrolled_.iteration(read), memory_.results());
     std::vector<std::uint64_t> ends;  // running maximum of the last rows of the blocks
     for (const Block& block : expected) {
       ends.push_back(std::max(ends.empty() ? 0 : ends.back(), block.at.row_end));
