@@ -257,6 +257,7 @@ void check_products(FitCheck& fit, const Program& program, const ProductClause& 
 
 void check_formula(const Program& program, Findings& findings) {
   const Formula& formula = program.contract.formula;
+  if (formula.steps.empty() && formula.outputs.empty()) return;
   const Program steps = formula_program(program);
   for (std::size_t i = 0; i < formula.steps.size() && !findings.full(); ++i) {
     const Spot place = Spot::formula_step(i);

@@ -67,18 +67,25 @@ class ContractCheck {
   template <class AtRead>
   void execute(std::uint32_t iterations, AtRead&& at_read) {
     for (const Node node : execution_.order) {
-      if (!unrolled_.is_step(node) || unrolled_.iteration(node) >= iterations || findings_.full()) continue;
+      if (!unrolled_.is_step(node)) continue;
       const Step& step = unrolled_.step(node);
+      if (!has_effect(step) || unrolled_.iteration(node) >= iterations || findings_.full()) continue;
       if (step.kind == StepKind::caller_fill) {
         for (const Access& access : unrolled_.accesses(step)) memory_.fill(access.region, unrolled_.iteration(node));
       } else if (step.kind == StepKind::work) {
         work(step);
-      } else if (unrolled_.is_tracker(step.queue)) {
+      } else if (step.kind == StepKind::raise) {
         memory_.fire(unrolled_.tracker(step.queue));
-      } else if (step.kind == StepKind::caller_read) {
+      } else {
         for (const std::uint32_t clause : clauses_[step.queue]) at_read(clause, node);
       }
     }
+  }
+
+  /// Steps of the caller, work, and raises of trackers.
+  bool has_effect(const Step& step) const {
+    if (step.kind == StepKind::raise) return unrolled_.is_tracker(step.queue);
+    return step.kind == StepKind::work || step.kind == StepKind::caller_fill || step.kind == StepKind::caller_read;
   }
 
   // Clauses, then GEMM clauses, then outputs of the formula are numbered consecutively.

@@ -56,7 +56,7 @@ void SymbolicMemory::copy(const Region& src, const Region& dst) {
           copied.push_back({{from - begin, to - from}, value == nullptr ? Value{} : *value});
         });
   } else {
-    read(src, [&](Piece piece) { copied.push_back(std::move(piece)); });
+    read(src, [&](Piece&& piece) { copied.push_back(std::move(piece)); });
   }
   const std::uint64_t src_row = joined(src).width.value;
   const std::uint64_t dst_row = joined(dst).width.value;

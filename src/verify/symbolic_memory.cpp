@@ -27,12 +27,10 @@ Pieces sorted(Pieces pieces) {
   return pieces;
 }
 
-/// For every buffer, the multi-row regions that commands and contract use: only these have a pitch.
-std::vector<std::vector<Region>> used_regions(const Program& program) {
-  std::vector<std::vector<Region>> used(program.buffers.size());
-  const auto use = [&](const Region& region) {
-    if (region.rows > 1) used[region.buffer.value].push_back(region);
-  };
+/// For every buffer, the pitch of the regions that commands and contract use.
+std::vector<CommonPitch> used_pitches(const Program& program) {
+  std::vector<CommonPitch> used(program.buffers.size());
+  const auto use = [&](const Region& region) { used[region.buffer.value].see(region); };
   for (const Queue& queue : program.queues) {
     for (const Command& command : queue.commands) {
       if (moves_single_rows(command)) continue;  // single rows have no pitch to agree on
@@ -51,7 +49,8 @@ SymbolicMemory::SymbolicMemory(const Program& program)
 
 SymbolicMemory::SymbolicMemory(const Program& program, std::shared_ptr<Results> results)
     : program_(program), fresh_(program.buffers.size()), results_(std::move(results)) {
-  for (const auto& regions : used_regions(program)) buffers_.emplace_back(common_pitch(regions));
+  buffers_.reserve(program.buffers.size());
+  for (const CommonPitch& pitch : used_pitches(program)) buffers_.emplace_back(pitch.best());
   for (std::size_t i = 0; i < program.trackers.size(); ++i) fire(i);
 }
 
@@ -77,18 +76,9 @@ void SymbolicMemory::fill(const Region& region, std::uint32_t iteration) {
   }
 }
 
-/// What is in run k by address is in run k by place.
-void SymbolicMemory::to_place(Runs& at, const PlacedRuns& runs) {
-  const auto& [address, place] = runs;
-  const std::uint64_t distance = at.start - address.start;
-  const std::uint64_t run = address.count > 1 ? distance / address.stride : 0;
-  at.start = place.run_start(run) + (distance - run * address.stride);
-  if (address.count > 1 && at.count > 1) at.stride = place.stride;
-}
-
 Pieces SymbolicMemory::read(const Region& region) const {
   Pieces all;
-  read(region, [&](Piece piece) { all.push_back(std::move(piece)); });
+  read(region, [&](Piece&& piece) { all.push_back(std::move(piece)); });
   return all;
 }
 
@@ -203,7 +193,7 @@ void SymbolicMemory::accumulate(const Region& dst, Pieces pieces, DType dtype, b
   if (!update || !fresh) return write(dst, sum(read(dst), std::move(pieces), dtype));
   const auto is_fresh = [](const Piece& piece) { return piece.value.is_defined(); };
   Pieces first;
-  read_from(*fresh, dst, [&](Piece piece) { first.push_back(std::move(piece)); });
+  read_from(*fresh, dst, [&](Piece&& piece) { first.push_back(std::move(piece)); });
   const bool all = std::ranges::all_of(first, is_fresh);
   if (all) {
     Pieces stored = pieces;

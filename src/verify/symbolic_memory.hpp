@@ -52,7 +52,7 @@ class SymbolicMemory {
   template <class Visitor>
   static void read_from(const SymbolicBuffer& buffer, const Region& region, Visitor&& visit) {
     for (const PlacedRuns& runs : runs_of(region, buffer.pitch())) {
-      buffer.read(runs.address, [&](Piece piece) {
+      buffer.read(runs.address, [&](Piece&& piece) {
         to_place(piece.at, runs);
         visit(std::move(piece));
       });
@@ -63,7 +63,14 @@ class SymbolicMemory {
   void find_torn(const Region& run);
   bool is_cut(const Piece& piece, std::uint64_t row) const;
   void forget_cut(Pieces& pieces, std::uint64_t row);
-  static void to_place(Runs& at, const PlacedRuns& runs);
+  /// What is in run k by address is in run k by place.
+  static void to_place(Runs& at, const PlacedRuns& runs) {
+    const auto& [address, place] = runs;
+    const std::uint64_t distance = at.start - address.start;
+    const std::uint64_t run = address.count > 1 ? distance / address.stride : 0;
+    at.start = place.run_start(run) + (distance - run * address.stride);
+    if (address.count > 1 && at.count > 1) at.stride = place.stride;
+  }
   Pieces product(const Gemm& gemm);
   void accumulate(const Region& dst, Pieces pieces, DType dtype, bool update);
   void set_fresh(const Region& region, bool fresh);
