@@ -180,8 +180,7 @@ class ContractCheck {
   /// term cut it.
   std::optional<Mismatch> mismatch_in(const Clause& clause, const Piece& piece, Node read) const {
     const std::uint64_t size = size_of(clause.dtype).value;
-    Value expected{
-        .dtype = clause.dtype, .phase = piece.at.start % size, .phase_step = piece.at.stride % size};
+    Value expected{.dtype = clause.dtype, .phase = piece.at.start % size, .phase_step = piece.at.stride % size};
     for (const Region& term : clause.terms) {
       const PlacedRunsList parts = addresses_of(piece.at, term);
       if (parts.size() > 1 || parts.front().place != piece.at) {

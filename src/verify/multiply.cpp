@@ -102,6 +102,8 @@ void make_whole_elements(Blocks& blocks, std::uint64_t element) {
   blocks = std::move(result);
 }
 
+using ProductTerms = SmallVector<ProductTerm, 1>;
+
 class Multiplication {
  public:
   Multiplication(DType dtype, Results& results) : dtype_(dtype), element_(size_of(dtype).value), results_(results) {}
@@ -162,7 +164,7 @@ class Multiplication {
   }
 
   /// Cuts the cell where the high bits of an address change (results.hpp).
-  void emit(const Rectangle& at, const std::vector<ProductTerm>& products) {
+  void emit(const Rectangle& at, const ProductTerms& products) {
     const auto high = [](std::uint64_t address) { return address >> Results::kHalf; };
     const std::uint64_t rows = at.row_end - at.row_begin;
     const std::uint64_t width = at.column_end - at.column_begin;
@@ -179,14 +181,14 @@ class Multiplication {
       }
     }
     if (first_rows < rows) {
-      std::vector<ProductTerm> below = products;
+      ProductTerms below = products;
       for (ProductTerm& p : below) p.a.offset += first_rows * p.a_step;
       emit({at.row_begin, at.row_begin + first_rows, at.column_begin, at.column_end}, products);
       emit({at.row_begin + first_rows, at.row_end, at.column_begin, at.column_end}, below);
       return;
     }
     if (first_columns < width) {
-      std::vector<ProductTerm> right = products;
+      ProductTerms right = products;
       for (ProductTerm& p : right) p.b.offset += first_columns;
       emit({at.row_begin, at.row_end, at.column_begin, at.column_begin + first_columns}, products);
       emit({at.row_begin, at.row_end, at.column_begin + first_columns, at.column_end}, right);
@@ -209,7 +211,7 @@ class Multiplication {
   DType dtype_;
   std::uint64_t element_;
   Results& results_;
-  std::vector<ProductTerm> products_;  // of the cell
+  ProductTerms products_;  // of the cell
   Blocks blocks_;
 };
 
