@@ -19,19 +19,28 @@ class KeyScan {
   /// The line of the first key that is too long.
   std::optional<std::uint32_t> run() {
     while (at_ < text_.size()) {
-      const char c = text_[at_];
-      if (c == '"' || c == '\'') {
-        skip_quoted();
-        continue;
-      }
-      if (c == '#') {
-        at_ = std::min(text_.find('\n', at_), text_.size());
-        continue;
-      }
-      if (c == '.') {
-        if (++dots_ >= kMostKeyParts) return line_;
-      } else if (std::string_view("\n=,[]{}").find(c) != std::string_view::npos) {
-        dots_ = 0;
+      switch (text_[at_]) {
+        case '"':
+        case '\'':
+          skip_quoted();
+          continue;
+        case '#':
+          at_ = std::min(text_.find('\n', at_), text_.size());
+          continue;
+        case '.':
+          if (++dots_ >= kMostKeyParts) return line_;
+          break;
+        case '\n':
+        case '=':
+        case ',':
+        case '[':
+        case ']':
+        case '{':
+        case '}':
+          dots_ = 0;
+          break;
+        default:
+          break;
       }
       step();
     }
@@ -51,7 +60,7 @@ class KeyScan {
     const bool several_lines = rest.starts_with(three);
     const std::string_view end = several_lines ? std::string_view(three) : rest.substr(0, 1);
     at_ += end.size();
-    while (at_ < text_.size() && !text_.substr(at_).starts_with(end)) {
+    while (at_ < text_.size() && (text_[at_] != quote || !text_.substr(at_).starts_with(end))) {
       if (text_[at_] == '\n' && !several_lines) return;  // not valid TOML
       if (text_[at_] == '\\' && quote == '"') step();
       if (at_ < text_.size()) step();

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <initializer_list>
-#include <iterator>
+#include <memory>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace cortado {
 
@@ -16,58 +17,108 @@ class SmallVector {
  public:
   using value_type = T;
 
-  SmallVector() = default;
-  SmallVector(std::initializer_list<T> items) {
-    for (const T& item : items) push_back(item);
+  SmallVector() noexcept {
+    if constexpr (kMovesRoom) std::memset(room_, 0, sizeof(room_));
   }
-  SmallVector(const SmallVector&) = default;
-  SmallVector& operator=(const SmallVector&) = default;
-  SmallVector(SmallVector&& other) noexcept
-      : few_(std::move(other.few_)), many_(std::move(other.many_)), size_(std::exchange(other.size_, 0)) {}
-  SmallVector& operator=(SmallVector&& other) noexcept {
-    few_ = std::move(other.few_);
-    many_ = std::move(other.many_);
-    size_ = std::exchange(other.size_, 0);
+  SmallVector(std::initializer_list<T> items) : SmallVector() { append(items.begin(), items.size()); }
+  SmallVector(const SmallVector& other) : SmallVector() { copy(other); }
+  SmallVector(SmallVector&& other) noexcept { take(other); }
+  SmallVector& operator=(const SmallVector& other) {
+    if (this == &other) return *this;
+    clear();
+    copy(other);
     return *this;
   }
-  ~SmallVector() = default;
+  SmallVector& operator=(SmallVector&& other) noexcept {
+    if (this == &other) return *this;
+    release();
+    take(other);
+    return *this;
+  }
+  ~SmallVector() { release(); }
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  T* begin() { return many_.empty() ? few_.data() : many_.data(); }
+  T* begin() { return more_ != nullptr ? more_ : reinterpret_cast<T*>(room_); }
   T* end() { return begin() + size_; }
-  const T* begin() const { return many_.empty() ? few_.data() : many_.data(); }
+  const T* begin() const { return more_ != nullptr ? more_ : reinterpret_cast<const T*>(room_); }
   const T* end() const { return begin() + size_; }
   T& operator[](std::size_t i) { return begin()[i]; }
   const T& operator[](std::size_t i) const { return begin()[i]; }
   T& front() { return *begin(); }
   const T& front() const { return *begin(); }
+  T& back() { return begin()[size_ - 1]; }
+  const T& back() const { return begin()[size_ - 1]; }
 
-  void push_back(T item) {
-    if (size_ < N && many_.empty()) {
-      few_[size_] = std::move(item);
+  void push_back(T&& item) {
+    if (size_ == capacity_) {
+      T kept = std::move(item);  // it may be one of the list
+      reserve(2 * std::size_t{capacity_} + 2);
+      std::construct_at(begin() + size_, std::move(kept));
     } else {
-      if (many_.empty()) {
-        many_.reserve(2 * N + 2);
-        many_.assign(std::make_move_iterator(few_.begin()), std::make_move_iterator(few_.end()));
-      }
-      many_.push_back(std::move(item));
+      std::construct_at(begin() + size_, std::move(item));
     }
     ++size_;
+  }
+  void push_back(const T& item) { push_back(T(item)); }
+  void reserve(std::size_t capacity) {
+    if (capacity <= capacity_) return;
+    T* const more = std::allocator<T>().allocate(capacity);
+    std::uninitialized_move_n(begin(), size_, more);
+    std::destroy_n(begin(), size_);
+    if (more_ != nullptr) std::allocator<T>().deallocate(more_, capacity_);
+    more_ = more;
+    capacity_ = static_cast<std::uint32_t>(capacity);
   }
   void clear() { truncate(0); }
   /// Keeps the first `size` items.
   void truncate(std::size_t size) {
-    if (!many_.empty()) many_.erase(many_.begin() + static_cast<std::ptrdiff_t>(size), many_.end());
-    size_ = size;
+    std::destroy(begin() + size, end());
+    size_ = static_cast<std::uint32_t>(size);
   }
 
   friend bool operator==(const SmallVector& a, const SmallVector& b) { return std::ranges::equal(a, b); }
 
  private:
-  std::array<T, N> few_;
-  std::vector<T> many_;  // all items, once there are more than N
-  std::size_t size_ = 0;
+  /// The room is so small that it is best copied as a whole.
+  static constexpr bool kMovesRoom = std::is_trivially_copyable_v<T> && N * sizeof(T) <= 64;
+
+  void append(const T* items, std::size_t count) {
+    reserve(count);
+    std::uninitialized_copy_n(items, count, begin());
+    size_ = static_cast<std::uint32_t>(count);
+  }
+  void copy(const SmallVector& other) {
+    if constexpr (kMovesRoom) {
+      if (more_ == nullptr && other.more_ == nullptr) {
+        std::memcpy(room_, other.room_, sizeof(room_));
+        size_ = other.size_;
+        return;
+      }
+    }
+    append(other.begin(), other.size());
+  }
+  /// The list holds nothing.
+  void take(SmallVector& other) {
+    if constexpr (kMovesRoom) {
+      std::memcpy(room_, other.room_, sizeof(room_));
+    } else if (other.more_ == nullptr) {
+      std::uninitialized_move_n(other.begin(), other.size_, reinterpret_cast<T*>(room_));
+      std::destroy_n(other.begin(), other.size_);
+    }
+    more_ = std::exchange(other.more_, nullptr);
+    size_ = std::exchange(other.size_, 0);
+    capacity_ = std::exchange(other.capacity_, static_cast<std::uint32_t>(N));
+  }
+  void release() {
+    clear();
+    if (more_ != nullptr) std::allocator<T>().deallocate(more_, capacity_);
+  }
+
+  T* more_ = nullptr;  // all items, once there are more than N
+  std::uint32_t size_ = 0;
+  std::uint32_t capacity_ = N;
+  alignas(T) std::byte room_[N * sizeof(T)];
 };
 
 template <class T, std::size_t N, class Predicate>

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "cortado/program.hpp"
 
 #include "base/check.hpp"
@@ -7,6 +9,8 @@ namespace {
 
 /// Most queues have about as many, and commands are expensive to move.
 constexpr std::size_t kFewCommands = 4;
+/// Those with more often have many more.
+constexpr std::size_t kGrowth = 4;
 
 template <class Tag, class Vector, class Element>
 Id<Tag> append(Vector& vector, Element element) {
@@ -70,7 +74,9 @@ ProgramBuilder& ProgramBuilder::add(QueueId queue, Command command) {
   CORTADO_CHECK(queue.value < program_.queues.size(), "a command is added to a queue of this builder");
   Queue& to = program_.queues[queue.value];
   if (std::holds_alternative<Gemm>(command)) to.role = QueueRole::gemm;
-  if (to.commands.capacity() == 0) to.commands.reserve(kFewCommands);
+  if (to.commands.size() == to.commands.capacity()) {
+    to.commands.reserve(std::max(kFewCommands, kGrowth * to.commands.size()));
+  }
   to.commands.push_back(std::move(command));
   return *this;
 }

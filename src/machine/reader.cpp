@@ -13,6 +13,8 @@
 namespace cortado::internal {
 namespace {
 
+/// The keys of an entry with a source.
+constexpr std::array<std::string_view, 3> kOfEntry{"confidence", "source", "value"};
 constexpr std::array<std::string_view, 5> kConfidences{"A", "B", "C", "D", "assumption"};
 
 std::uint32_t line_of(const toml::node& node) {
@@ -21,10 +23,12 @@ std::uint32_t line_of(const toml::node& node) {
 
 /// The value as it would appear in a file, for messages and provenance.
 std::string shown(const toml::node& value) {
-  std::ostringstream out;
   if (value.is_table()) return "a table";
   if (value.is_array()) return "a list";
   if (value.is_floating_point()) return fmt::format("{}", value.as_floating_point()->get());
+  const auto* whole = value.as_integer();
+  if (whole != nullptr && whole->flags() == toml::value_flags::none) return std::to_string(whole->get());
+  std::ostringstream out;
   value.visit([&out](const auto& leaf) {
     if constexpr (toml::is_value<decltype(leaf)>) out << leaf;
   });
@@ -52,8 +56,8 @@ const toml::node* MachineReader::node(std::string_view path) const {
 
 const toml::node* MachineReader::required(std::string_view path) {
   const auto [section, key] = split(path);
-  for (std::string_view above = section; !above.empty(); above = split(above).first) known_.emplace(above);
-  known_.emplace(path);
+  for (std::string_view above = section; !above.empty(); above = split(above).first) know(above);
+  know(path);
   if (const toml::node* found = node(path)) return found;
   const toml::node* table = section.empty() ? nullptr : node(section);
   if (table != nullptr && !table->is_table()) {
@@ -69,13 +73,11 @@ const toml::node* MachineReader::required(std::string_view path) {
 }
 
 std::optional<std::string> MachineReader::note(const toml::table& entry, std::string_view path, std::string_view key) {
-  const std::string full = fmt::format("{}.{}", path, key);
-  known_.insert(full);
   const toml::node* found = entry.get(key);
   const std::string* text = found != nullptr && found->is_string() ? &found->as_string()->get() : nullptr;
   if (text != nullptr && !text->empty()) return *text;
   refuse_at(
-      line_of(found != nullptr ? *found : entry), full, "machine.source",
+      line_of(found != nullptr ? *found : entry), fmt::format("{}.{}", path, key), "machine.source",
       found == nullptr ? fmt::format("the value has no {}", key) : fmt::format("{} must be a non-empty string", key),
       key == "source" ? "say where the number comes from; \"idealised\" if you chose it yourself"
                       : "use one of A, B, C, D, assumption");
@@ -91,7 +93,7 @@ const toml::node* MachineReader::sourced(std::string_view path) {
     return nullptr;
   }
   const toml::table& entry = *found->as_table();
-  known_.insert(fmt::format("{}.value", path));
+  known_.find(path)->second = true;
   const auto source = note(entry, path, "source");
   const auto confidence = note(entry, path, "confidence");
   if (confidence && std::find(kConfidences.begin(), kConfidences.end(), *confidence) == kConfidences.end()) {
@@ -346,12 +348,16 @@ void MachineReader::refuse_at(std::uint32_t line, std::string_view path, std::st
   errors_.push_back({std::move(code), std::move(message), std::move(hint), std::move(place)});
 }
 
-void MachineReader::find_unknown(const toml::table& table, const std::string& prefix) {
+void MachineReader::find_unknown(const toml::table& table, const std::string& prefix, bool is_entry) {
   for (const auto& [key, child] : table) {
+    const bool of_entry = is_entry && std::ranges::find(kOfEntry, key.str()) != kOfEntry.end();
+    if (of_entry && !child.is_table()) continue;
     const std::string path = prefix + std::string(key.str());
-    if (!known_.contains(path)) {
+    const auto known = known_.find(path);
+    if (!of_entry && known == known_.end()) {
       std::vector<std::string> candidates;
-      for (const std::string& name : known_) {
+      if (is_entry) candidates.assign(kOfEntry.begin(), kOfEntry.end());
+      for (const auto& [name, entry] : known_) {
         if (name.starts_with(prefix) && name.find('.', prefix.size()) == std::string::npos) {
           candidates.push_back(name.substr(prefix.size()));
         }
@@ -359,7 +365,7 @@ void MachineReader::find_unknown(const toml::table& table, const std::string& pr
       refuse_at(key.source().begin.line, path, "machine.key", "unknown key",
                 did_you_mean(key.str(), candidates, "known keys: " + join(candidates)));
     } else if (child.is_table()) {
-      find_unknown(*child.as_table(), path + ".");
+      find_unknown(*child.as_table(), path + ".", known != known_.end() && known->second);
     }
   }
 }
@@ -368,7 +374,7 @@ Status MachineReader::finish() {
   // A misspelt key is also a missing one; the misspelling says more, so it is reported first.
   std::vector<Diagnostic> others = std::move(errors_);
   errors_.clear();
-  find_unknown(root_, "");
+  find_unknown(root_, "", false);
   std::stable_sort(errors_.begin(), errors_.end(),
                    [](const Diagnostic& a, const Diagnostic& b) { return a.place.line < b.place.line; });
   errors_.insert(errors_.end(), others.begin(), others.end());

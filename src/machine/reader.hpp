@@ -8,8 +8,8 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -112,7 +112,7 @@ class MachineReader {
 
   /// Whether an optional key is present.
   bool has(std::string_view path) {
-    known_.emplace(path);
+    know(path);
     return node(path) != nullptr;
   }
   bool ok() const { return errors_.empty(); }
@@ -127,7 +127,7 @@ class MachineReader {
   std::vector<Provenance> take_provenance() { return std::move(provenance_); }
 
  private:
-  std::string at(std::string_view key) const { return fmt::format("{}.{}", section_, key); }
+  std::string at(std::string_view key) const { return std::string(section_).append(".").append(key); }
   std::vector<std::int64_t> list(std::string_view path, std::int64_t min, std::int64_t max);
   /// The value if it has this type; otherwise nullptr, with an error unless the node is missing.
   template <class T>
@@ -154,13 +154,17 @@ class MachineReader {
   void set_value(std::string text) {
     if (!provenance_.empty()) provenance_.back().value = std::move(text);
   }
-  void find_unknown(const toml::table& table, const std::string& prefix);
+  void know(std::string_view path) {
+    if (!known_.contains(path)) known_.emplace(path, false);
+  }
+  /// `is_entry`: the table is a value with its source.
+  void find_unknown(const toml::table& table, const std::string& prefix, bool is_entry);
 
   const toml::table& root_;
   Machine& machine_;
   std::string_view section_;
   LinkShape shape_ = LinkShape::mesh;
-  std::set<std::string, std::less<>> known_;
+  std::map<std::string, bool, std::less<>> known_;  // paths that may be given; whether they are entries with a source
   std::vector<Diagnostic> errors_;
   std::vector<Provenance> provenance_;
 };

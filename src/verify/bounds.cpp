@@ -40,7 +40,8 @@ bool check_map(FitCheck& fit, const Gemm& gemm) {
                                    gemm.m, gemm.n),
                        "blocks must lie inside C");
     }
-    fit.matrix(block.to, "the place of " + block_name(gemm, places.size()), block.rows, block.columns, gemm.dtype);
+    const auto name = [&] { return "the place of " + block_name(gemm, places.size()); };
+    fit.matrix(block.to, name, block.rows, block.columns, gemm.dtype);
     fit.apart(gemm.a, block.to);
     fit.apart(gemm.b, block.to);
     places.push_back({{0}, Bytes{block.row * gemm.n + block.column}, Bytes{block.columns}, block.rows, Bytes{gemm.n}});
@@ -257,6 +258,7 @@ void check_products(FitCheck& fit, const Program& program, const ProductClause& 
 
 void check_formula(const Program& program, Findings& findings) {
   const Formula& formula = program.contract.formula;
+  if (formula.steps.empty() && formula.outputs.empty()) return;
   const Program steps = formula_program(program);
   for (std::size_t i = 0; i < formula.steps.size() && !findings.full(); ++i) {
     const Spot place = Spot::formula_step(i);

@@ -67,18 +67,25 @@ class ContractCheck {
   template <class AtRead>
   void execute(std::uint32_t iterations, AtRead&& at_read) {
     for (const Node node : execution_.order) {
-      if (!unrolled_.is_step(node) || unrolled_.iteration(node) >= iterations || findings_.full()) continue;
+      if (!unrolled_.is_step(node)) continue;
       const Step& step = unrolled_.step(node);
+      if (!has_effect(step) || unrolled_.iteration(node) >= iterations || findings_.full()) continue;
       if (step.kind == StepKind::caller_fill) {
         for (const Access& access : unrolled_.accesses(step)) memory_.fill(access.region, unrolled_.iteration(node));
       } else if (step.kind == StepKind::work) {
         work(step);
-      } else if (unrolled_.is_tracker(step.queue)) {
+      } else if (step.kind == StepKind::raise) {
         memory_.fire(unrolled_.tracker(step.queue));
-      } else if (step.kind == StepKind::caller_read) {
+      } else {
         for (const std::uint32_t clause : clauses_[step.queue]) at_read(clause, node);
       }
     }
+  }
+
+  /// Steps of the caller, work, and raises of trackers.
+  bool has_effect(const Step& step) const {
+    if (step.kind == StepKind::raise) return unrolled_.is_tracker(step.queue);
+    return step.kind == StepKind::work || step.kind == StepKind::caller_fill || step.kind == StepKind::caller_read;
   }
 
   // Clauses, then GEMM clauses, then outputs of the formula are numbered consecutively.
@@ -108,7 +115,7 @@ class ContractCheck {
     if (gemm == nullptr || (gemm->waits.empty() && gemm->raises.empty())) {
       memory_.execute(command, update);
     } else {
-      for (const Gemm& part : tile_gemms(*gemm, unrolled_.tiles(step, *gemm))) memory_.execute(part, update);
+      for (const Gemm& part : tile_gemms(*gemm, unrolled_.tiles(step, *gemm))) memory_.multiply(part, update);
     }
   }
 
@@ -173,7 +180,7 @@ class ContractCheck {
   /// term cut it.
   std::optional<Mismatch> mismatch_in(const Clause& clause, const Piece& piece, Node read) const {
     const std::uint64_t size = size_of(clause.dtype).value;
-    Value expected{{}, clause.dtype, piece.at.start % size, piece.at.stride % size};
+    Value expected{.dtype = clause.dtype, .phase = piece.at.start % size, .phase_step = piece.at.stride % size};
     for (const Region& term : clause.terms) {
       const PlacedRunsList parts = addresses_of(piece.at, term);
       if (parts.size() > 1 || parts.front().place != piece.at) {
@@ -193,7 +200,7 @@ class ContractCheck {
   }
 
   std::optional<Mismatch> first_mismatch(const ProductClause& clause, Node read) {
-    const std::vector<Block> expected = expected_product(clause, unrolled_.iteration(read), memory_.results());
+    const Blocks expected = expected_product(clause, unrolled_.iteration(read), memory_.results());
     std::vector<std::uint64_t> ends;  // running maximum of the last rows of the blocks
     for (const Block& block : expected) {
       ends.push_back(std::max(ends.empty() ? 0 : ends.back(), block.at.row_end));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -74,11 +75,19 @@ class FitCheck {
           fmt::format("offset, width and pitch must be multiples of {}", size));
   }
 
-  void matrix(const Region& region, const std::string& name, std::uint64_t rows, std::uint64_t columns, DType dtype) {
+  /// `name`: of the matrix, or a function that makes the name.
+  template <class Name>
+  void matrix(const Region& region, const Name& name, std::uint64_t rows, std::uint64_t columns, DType dtype) {
     std::uint64_t width = 0;
     const bool fits = !__builtin_mul_overflow(columns, size_of(dtype).value, &width);
     if (!fits || region.rows != rows || region.width.value != width) {
-      error(fmt::format("{} is {} but must have {} rows of {} {} elements", name, text(region), rows, columns,
+      std::string what;
+      if constexpr (std::is_invocable_v<Name>) {
+        what = name();
+      } else {
+        what = name;
+      }
+      error(fmt::format("{} is {} but must have {} rows of {} {} elements", what, text(region), rows, columns,
                         to_string(dtype)),
             "a matrix needs one region row per matrix row");
     }

@@ -29,16 +29,16 @@ bool join_below(Block& above, const Block& below) {
 }
 
 /// Joins blocks that lie one below another where possible.
-std::vector<Block> stacked(std::vector<Block> blocks) {
-  if (blocks.size() < 2) return blocks;
+void stack(Blocks& blocks) {
+  if (blocks.size() < 2) return;
   std::ranges::sort(blocks, {}, [](const Block& block) {
     return std::tuple(block.at.column_begin, block.at.column_end, block.at.row_begin);
   });
-  std::vector<Block> result;
+  Blocks result;
   for (Block& block : blocks) {
     if (result.empty() || !join_below(result.back(), block)) result.push_back(std::move(block));
   }
-  return result;
+  blocks = std::move(result);
 }
 
 /// An operand cut into bands such that every band is a simple sequence of blocks: A into bands of rows, B into bands of
@@ -50,7 +50,7 @@ struct Band {
 };
 
 template <class Begin, class End, class AlongK>
-SmallVector<Band, 1> bands(const std::vector<Block>& blocks, Begin begin_of, End end_of, AlongK along_k) {
+SmallVector<Band, 1> bands(const Blocks& blocks, Begin begin_of, End end_of, AlongK along_k) {
   SmallVector<Band, 1> all;
   if (blocks.size() == 1 && begin_of(blocks.front()) < end_of(blocks.front())) {
     all.push_back({begin_of(blocks.front()), end_of(blocks.front()), {&blocks.front()}});
@@ -75,13 +75,13 @@ SmallVector<Band, 1> bands(const std::vector<Block>& blocks, Begin begin_of, End
 
 /// Joins blocks side by side that continue each other, unless all of them consist of whole elements: copies may cut
 /// anywhere.
-std::vector<Block> whole_elements(std::vector<Block> blocks, std::uint64_t element) {
+void make_whole_elements(Blocks& blocks, std::uint64_t element) {
   const auto is_whole = [&](const Block& block) {
     return block.at.column_begin % element == 0 && block.at.column_end % element == 0;
   };
-  if (std::ranges::all_of(blocks, is_whole)) return blocks;
+  if (std::ranges::all_of(blocks, is_whole)) return;
   const auto along_rows = [](const Block& block) { return block.at.column_begin; };
-  std::vector<Block> result;
+  Blocks result;
   for (const Band& band : bands(
            blocks, [](const Block& block) { return block.at.row_begin; },
            [](const Block& block) { return block.at.row_end; }, along_rows)) {
@@ -99,8 +99,10 @@ std::vector<Block> whole_elements(std::vector<Block> blocks, std::uint64_t eleme
       result.push_back({part, std::move(value)});
     }
   }
-  return result;
+  blocks = std::move(result);
 }
+
+using ProductTerms = SmallVector<ProductTerm, 1>;
 
 class Multiplication {
  public:
@@ -140,7 +142,7 @@ class Multiplication {
     }
   }
 
-  std::vector<Block> take() {
+  Blocks take() {
     const auto first_row = [](const Block& block) { return block.at.row_begin; };
     if (!std::ranges::is_sorted(blocks_, {}, first_row)) std::ranges::stable_sort(blocks_, {}, first_row);
     return std::move(blocks_);
@@ -162,7 +164,7 @@ class Multiplication {
   }
 
   /// Cuts the cell where the high bits of an address change (results.hpp).
-  void emit(const Rectangle& at, const std::vector<ProductTerm>& products) {
+  void emit(const Rectangle& at, const ProductTerms& products) {
     const auto high = [](std::uint64_t address) { return address >> Results::kHalf; };
     const std::uint64_t rows = at.row_end - at.row_begin;
     const std::uint64_t width = at.column_end - at.column_begin;
@@ -179,20 +181,20 @@ class Multiplication {
       }
     }
     if (first_rows < rows) {
-      std::vector<ProductTerm> below = products;
+      ProductTerms below = products;
       for (ProductTerm& p : below) p.a.offset += first_rows * p.a_step;
       emit({at.row_begin, at.row_begin + first_rows, at.column_begin, at.column_end}, products);
       emit({at.row_begin + first_rows, at.row_end, at.column_begin, at.column_end}, below);
       return;
     }
     if (first_columns < width) {
-      std::vector<ProductTerm> right = products;
+      ProductTerms right = products;
       for (ProductTerm& p : right) p.b.offset += first_columns;
       emit({at.row_begin, at.row_end, at.column_begin, at.column_begin + first_columns}, products);
       emit({at.row_begin, at.row_end, at.column_begin + first_columns, at.column_end}, right);
       return;
     }
-    Value value{{}, dtype_, at.column_begin % element_, 0};
+    Value value{.dtype = dtype_, .phase = at.column_begin % element_};
     for (ProductTerm p : products) {
       if (rows == 1) p.a_step = 0;
       value.terms.push_back(results_.term(p));
@@ -209,19 +211,20 @@ class Multiplication {
   DType dtype_;
   std::uint64_t element_;
   Results& results_;
-  std::vector<ProductTerm> products_;  // of the cell
-  std::vector<Block> blocks_;
+  ProductTerms products_;  // of the cell
+  Blocks blocks_;
 };
 
 }  // namespace
 
-std::vector<Block> blocks_of(const std::vector<Piece>& pieces, std::uint64_t width) {
-  std::vector<Block> blocks;
+Blocks blocks_of(Pieces pieces, std::uint64_t width) {
+  Blocks blocks;
   const auto add = [&](const Piece& piece) {
     for (const Rectangle& r : rectangles(piece.at, width)) {
-      Value value = piece.value.moved_by(r.row_begin * width + r.column_begin - piece.at.start);
-      if (piece.at.count == 1) value = std::move(value).cut(r.row_end - r.row_begin > 1 ? width : 0);
-      blocks.push_back({r, std::move(value)});
+      blocks.push_back({r, piece.value});
+      Value& value = blocks.back().value;
+      value.move(r.row_begin * width + r.column_begin - piece.at.start);
+      if (piece.at.count == 1) value.cut(r.row_end - r.row_begin > 1 ? width : 0);
     }
   };
   for (const Piece& piece : pieces) {
@@ -235,14 +238,17 @@ std::vector<Block> blocks_of(const std::vector<Piece>& pieces, std::uint64_t wid
 }
 
 Value value_of(const Block& block, const Rectangle& part) {
-  Value value =
-      block.value.advanced_by(part.row_begin - block.at.row_begin).moved_by(part.column_begin - block.at.column_begin);
-  return part.row_end - part.row_begin > 1 ? value : std::move(value).cut(0);
+  Value value = block.value.advanced_by(part.row_begin - block.at.row_begin);
+  value.move(part.column_begin - block.at.column_begin);
+  if (part.row_end - part.row_begin == 1) value.cut(0);
+  return value;
 }
 
-std::vector<Block> multiply(std::vector<Block> a, std::vector<Block> b, DType dtype, Results& results) {
-  a = stacked(whole_elements(std::move(a), size_of(dtype).value));
-  b = stacked(whole_elements(std::move(b), size_of(dtype).value));
+Blocks multiply(Blocks a, Blocks b, DType dtype, Results& results) {
+  for (Blocks* blocks : {&a, &b}) {
+    make_whole_elements(*blocks, size_of(dtype).value);
+    stack(*blocks);
+  }
   const auto row_begin = [](const Block& block) { return block.at.row_begin; };
   const auto row_end = [](const Block& block) { return block.at.row_end; };
   const auto column_begin = [](const Block& block) { return block.at.column_begin; };
@@ -256,15 +262,15 @@ std::vector<Block> multiply(std::vector<Block> a, std::vector<Block> b, DType dt
   return all.take();
 }
 
-std::vector<Block> expected_product(const ProductClause& clause, std::uint32_t iteration, Results& results) {
+Blocks expected_product(const ProductClause& clause, std::uint32_t iteration, Results& results) {
   // A sum of products is one GEMM: the A's are side by side and the B's one below another.
   const auto block = [&](const Region& region, std::uint64_t row, std::uint64_t column) {
     const Rectangle at{row, row + region.rows, column, column + region.width.value};
     const std::uint64_t step = region.rows > 1 ? region.pitch.value : 0;
     return Block{at, Value{{{region.buffer.value, iteration, region.offset.value, step}}}};
   };
-  std::vector<Block> a;
-  std::vector<Block> b;
+  Blocks a;
+  Blocks b;
   std::uint64_t k = 0;
   for (const Product& product : clause.products) {
     std::uint64_t row = 0;

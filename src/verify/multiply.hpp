@@ -20,8 +20,10 @@ struct Block {
   std::uint64_t rows() const { return at.row_end - at.row_begin; }
 };
 
+using Blocks = SmallVector<Block, 1>;
+
 /// Pieces of a region, addressed by place, as blocks of a matrix with rows of `width` bytes.
-std::vector<Block> blocks_of(const std::vector<Piece>& pieces, std::uint64_t width);
+Blocks blocks_of(Pieces pieces, std::uint64_t width);
 
 /// The value of a part of a block.
 Value value_of(const Block& block, const Rectangle& part);
@@ -30,9 +32,9 @@ Value value_of(const Block& block, const Rectangle& part);
 /// operands that are inputs, results or sums of these give GEMMs of them; where an operand was never written, the GEMM
 /// counts as never written; parts that are not whole elements give unnamed results. The blocks of the result are
 /// disjoint, in the order of their first rows.
-std::vector<Block> multiply(std::vector<Block> a, std::vector<Block> b, DType dtype, Results& results);
+Blocks multiply(Blocks a, Blocks b, DType dtype, Results& results);
 
 /// What the output of a clause must be in the given iteration.
-std::vector<Block> expected_product(const ProductClause& clause, std::uint32_t iteration, Results& results);
+Blocks expected_product(const ProductClause& clause, std::uint32_t iteration, Results& results);
 
 }  // namespace cortado::verifier

@@ -128,7 +128,7 @@ TEST(Multiply, CutsOfKThatMeanNothingVanish) {
 
 TEST(Multiply, SingleRowsAStepApartAreStacked) {
   Results results(kBuffers);
-  std::vector<Block> rows;
+  Blocks rows;
   for (std::uint64_t row = 0; row < 4; ++row) rows.push_back(input(0, row * 16, 0, {row, row + 1, 0, 16}));
   const auto c = multiply(rows, {input(1, 0, 8, {0, 4, 0, 8})}, DType::f32, results);
   ASSERT_EQ(c.size(), 1U);

@@ -1,5 +1,6 @@
 // Part of verify.machine: engines and links. An engine must be in the machine's table and in silicon, have a free queue
 // slot, and reach the memories that the commands of its queue touch.
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -21,7 +22,15 @@ bool linked(const Machine& machine, RankId from, RankId to) {
 class ReachCheck {
  public:
   ReachCheck(const Program& program, const Machine& machine, Findings& findings)
-      : program_(program), machine_(machine), findings_(findings) {}
+      : program_(program), machine_(machine), findings_(findings) {
+    const auto in_host_memory = [](const Buffer& buffer) { return buffer.host.has_value(); };
+    all_reached_ = std::ranges::none_of(program.buffers, in_host_memory);
+    for (std::uint32_t from = 0; from < program.ranks && all_reached_; ++from) {
+      for (std::uint32_t to = 0; to < program.ranks && all_reached_; ++to) {
+        all_reached_ = from == to || linked(machine, RankId{from}, RankId{to});
+      }
+    }
+  }
 
   void queue(QueueId id) {
     const Queue& queue = program_.queue(id);
@@ -30,6 +39,7 @@ class ReachCheck {
       engine = usable_engine(id);
       if (engine == nullptr) return;
     }
+    if (all_reached_ && (engine == nullptr || engine->kind != EngineClass::host)) return;
     for (std::size_t c = 0; c < queue.commands.size() && !findings_.full(); ++c) {
       command(queue.commands[c], engine, *queue.rank, id, c);
     }
@@ -142,6 +152,7 @@ class ReachCheck {
   const Program& program_;
   const Machine& machine_;
   Findings& findings_;
+  bool all_reached_ = true;  // every rank has a link to every other, and nothing is in host memory
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> queues_;  // by (rank, engine)
 };
 

@@ -98,7 +98,7 @@ std::optional<Term> Results::as_term(const Value& value) {
   const std::uint64_t element = size_of(value.dtype).value;
   if (!alike || first.step % element != 0 || first.offset % element != value.phase) return {};
   // The name must not depend on where the terms begin: later bytes are the same sum, only further on.
-  Value name{value.terms, value.dtype, 0, 0};
+  Value name{.terms = value.terms, .dtype = value.dtype};
   for (Term& term : name.terms) {
     term.offset -= first.offset;
     term.step = 0;

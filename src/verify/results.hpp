@@ -53,7 +53,7 @@ class Results {
   static constexpr std::size_t kMostTerms = std::size_t{1} << 16;
   /// The source of a sum of more terms; it equals nothing else.
   std::uint32_t long_sum();
-  bool is_long_sum(const Term& term) const { return long_sums_.contains(term.source); }
+  bool is_long_sum(const Term& term) const { return !long_sums_.empty() && long_sums_.contains(term.source); }
 
   /// Bytes of the elements that a value consists of; 1 where every byte stands for itself, as in inputs. Sums, GEMMs
   /// and functions are up to rounding: two results that are equal may differ in all bytes of an element.
@@ -94,6 +94,9 @@ class Results {
   /// Within a sum, GEMMs over adjacent ranges of k become one GEMM, so that a GEMM made of panels equals the whole.
   /// `phase` is the position of the first byte within its element.
   void join_panels(Terms& terms, DType dtype, std::uint64_t phase);
+  /// True if two of the terms are GEMMs of rows of the same A. If not, there is nothing to join: sums over many ranks
+  /// are like that, and need no comparison pair by pair.
+  bool may_join(const Terms& terms) const;
 
  private:
   struct Factors {
@@ -110,10 +113,6 @@ class Results {
   bool is_product(const Term& term) const {
     return term.source >= buffers_ && results_[term.source - buffers_].has_value();
   }
-
-  /// True if two of the terms are GEMMs of rows of the same A. If not, there is nothing to join: sums over many ranks
-  /// are like that, and need no comparison pair by pair.
-  bool may_join(const Terms& terms) const;
 
   std::uint32_t next() const { return buffers_ + static_cast<std::uint32_t>(results_.size()); }
 

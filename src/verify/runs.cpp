@@ -59,11 +59,6 @@ PlacedRunsList addresses_of(const Runs& place, const Region& region) {
   return all;
 }
 
-void Rectangles::add(const Rectangle& rectangle) {
-  if (rectangle.row_begin >= rectangle.row_end || rectangle.column_begin >= rectangle.column_end) return;
-  items_[count_++] = rectangle;
-}
-
 Rectangles rectangles(const Runs& address, std::uint64_t pitch) {
   Rectangles all;
   if (pitch == 1 && address.count == 1) {  // most buffers have no strided regions
@@ -92,21 +87,9 @@ Rectangles rectangles(const Runs& address, std::uint64_t pitch) {
 }
 
 std::uint64_t common_pitch(std::span<const Region> regions) {
-  struct Choice {
-    std::uint64_t pitch = 1;
-    bool differ = false;
-    void see(std::uint64_t other) {
-      differ = differ || (pitch != 1 && pitch != other);
-      pitch = other;
-    }
-    std::uint64_t best() const { return differ ? 1 : pitch; }
-  };
-  Choice strided;
-  Choice touching;
-  for (const Region& region : regions) {
-    if (region.rows > 1) (region.pitch == region.width ? touching : strided).see(region.pitch.value);
-  }
-  return strided.pitch != 1 ? strided.best() : touching.best();
+  CommonPitch common;
+  for (const Region& region : regions) common.see(region);
+  return common.best();
 }
 
 }  // namespace cortado::verifier

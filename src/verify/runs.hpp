@@ -51,7 +51,11 @@ struct Rectangle {
 /// At most three rectangles.
 class Rectangles {
  public:
-  void add(const Rectangle& rectangle);  ///< an empty one is ignored
+  /// An empty one is ignored.
+  void add(const Rectangle& rectangle) {
+    if (rectangle.row_begin >= rectangle.row_end || rectangle.column_begin >= rectangle.column_end) return;
+    items_[count_++] = rectangle;
+  }
   const Rectangle* begin() const { return items_.data(); }
   const Rectangle* end() const { return items_.data() + count_; }
 
@@ -65,6 +69,26 @@ Rectangles rectangles(const Runs& address, std::uint64_t pitch);
 
 /// The pitch that best suits the regions of a buffer: that of its strided regions or, if there are none, that of its
 /// regions of several adjacent rows; 1 if they differ.
+class CommonPitch {
+ public:
+  void see(const Region& region) {
+    if (region.rows > 1) (region.pitch == region.width ? touching_ : strided_).see(region.pitch.value);
+  }
+  std::uint64_t best() const { return strided_.pitch != 1 ? strided_.best() : touching_.best(); }
+
+ private:
+  struct Choice {
+    std::uint64_t pitch = 1;
+    bool differ = false;
+    void see(std::uint64_t other) {
+      differ = differ || (pitch != 1 && pitch != other);
+      pitch = other;
+    }
+    std::uint64_t best() const { return differ ? 1 : pitch; }
+  };
+  Choice strided_;
+  Choice touching_;
+};
 std::uint64_t common_pitch(std::span<const Region> regions);
 
 }  // namespace cortado::verifier

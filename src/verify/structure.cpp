@@ -109,7 +109,7 @@ void check_launches(const Program& program, Findings& findings) {
   using KernelOfRank = std::pair<std::optional<RankId>, std::string_view>;
   std::map<KernelOfRank, std::pair<std::uint32_t, std::size_t>> last;  // queue and command of the last Submit so far
   for (std::uint32_t q = 0; q < program.queues.size(); ++q) {
-    if (program.queues[q].kind == QueueKind::dma) continue;
+    if (program.queues[q].kind == QueueKind::dma) continue;  // cannot submit (verify.ids)
     const auto& commands = program.queues[q].commands;
     for (std::size_t c = 0; c < commands.size(); ++c) {
       const auto* submit = std::get_if<Submit>(&commands[c]);
@@ -134,7 +134,7 @@ void check_submits(const Program& program, Findings& findings) {
   };
   std::vector<std::optional<First>> submits(program.queues.size());
   for (std::uint32_t q = 0; q < program.queues.size(); ++q) {
-    if (program.queues[q].kind == QueueKind::dma) continue;
+    if (program.queues[q].kind == QueueKind::dma) continue;  // cannot submit (verify.ids)
     const auto& commands = program.queues[q].commands;
     for (std::size_t c = 0; c < commands.size(); ++c) {
       const auto* submit = std::get_if<Submit>(&commands[c]);

@@ -21,20 +21,22 @@ struct Piece {
   Value value;
 };
 
+using Pieces = SmallVector<Piece, 1>;
+
 /// The value of the runs `part`, which are either all of the piece or cut out of one of its runs.
 Value value_of_part(const Piece& piece, const Runs& part);
 
 /// Joins adjacent runs that hold one continuous piece into one run; a single run has no steps.
-Piece simplest(Piece piece);
+void simplify(Piece& piece);
 
 /// Every run as a separate piece, ascending.
-std::vector<Piece> single_runs(const std::vector<Piece>& pieces);
+Pieces single_runs(const Pieces& pieces);
 
 /// Calls visit(piece of a, piece of b) for the runs that cover the same places, in order.
 template <class Visitor>
-void for_common_runs(const std::vector<Piece>& pieces_a, const std::vector<Piece>& pieces_b, Visitor&& visit) {
-  const std::vector<Piece> a = single_runs(pieces_a);
-  const std::vector<Piece> b = single_runs(pieces_b);
+void for_common_runs(const Pieces& pieces_a, const Pieces& pieces_b, Visitor&& visit) {
+  const Pieces a = single_runs(pieces_a);
+  const Pieces b = single_runs(pieces_b);
   for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
     const std::uint64_t begin = std::max(a[i].at.start, b[j].at.start);
     const std::uint64_t end_a = a[i].at.start + a[i].at.width;
@@ -60,13 +62,15 @@ class SymbolicBuffer {
         const std::uint64_t begin = std::max(cuts_[strip], r.column_begin);
         const std::uint64_t end = std::min(cuts_[strip + 1], r.column_end);
         strips_[strip].visit(r.row_begin, r.row_end, [&](std::uint64_t from, std::uint64_t to, const Value* value) {
-          const Runs at{from * pitch_ + begin, end - begin, to - from, pitch_};
-          visit(simplest({at, value == nullptr ? Value{} : value->moved_by(begin - cuts_[strip])}));
+          Piece piece{{from * pitch_ + begin, end - begin, to - from, pitch_}, value == nullptr ? Value{} : *value};
+          piece.value.move(begin - cuts_[strip]);
+          simplify(piece);
+          visit(std::move(piece));
         });
       }
     }
   }
-  void write(const Piece& piece);
+  void write(Piece piece);
 
   /// Without strided regions, the rows are the bytes. Bytes can then be visited and assigned in the form in which the
   /// map holds them: values of one-byte runs with steps of one.
@@ -85,8 +89,12 @@ class SymbolicBuffer {
 
  private:
   /// The strip that holds the column.
-  std::size_t strip_of(std::uint64_t column) const;
-  void cut_at(std::uint64_t column);
+  std::size_t strip_of(std::uint64_t column) const {
+    if (strips_.size() == 1) return 0;
+    return static_cast<std::size_t>(std::ranges::upper_bound(cuts_, column) - cuts_.begin()) - 1;
+  }
+  /// Makes a strip begin at the column, and returns it.
+  std::size_t cut_at(std::uint64_t column);
 
   std::uint64_t pitch_;
   std::vector<std::uint64_t> cuts_;  // columns, from 0 to the pitch

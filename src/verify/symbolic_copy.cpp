@@ -40,33 +40,33 @@ bool SymbolicMemory::is_cut(const Piece& piece, std::uint64_t row) const {
          ((begins || ends) && count > 1 && step != 0);
 }
 
-void SymbolicMemory::forget_cut(std::vector<Piece>& pieces, std::uint64_t row) {
+void SymbolicMemory::forget_cut(Pieces& pieces, std::uint64_t row) {
   for (Piece& piece : pieces) {
     if (is_cut(piece, row)) piece.value = Value{{{results_->unnamed(), 0, 0, piece.at.stride}}};
   }
 }
 
 void SymbolicMemory::copy(const Region& src, const Region& dst) {
-  copied_.clear();
+  Pieces copied;
   const bool plain = is_plain(src) && is_plain(dst);  // most copies: from map to map
   if (plain) {
     const std::uint64_t begin = src.offset.value;
     buffers_[src.buffer.value].visit_bytes(
         begin, begin + src.bytes().value, [&](std::uint64_t from, std::uint64_t to, const Value* value) {
-          copied_.push_back({{from - begin, to - from}, value == nullptr ? Value{} : *value});
+          copied.push_back({{from - begin, to - from}, value == nullptr ? Value{} : *value});
         });
   } else {
-    read(src, [&](Piece piece) { copied_.push_back(std::move(piece)); });
+    read(src, [&](Piece&& piece) { copied.push_back(std::move(piece)); });
   }
   const std::uint64_t src_row = joined(src).width.value;
   const std::uint64_t dst_row = joined(dst).width.value;
   const auto cut = [&](const Piece& piece) {
     return is_cut(piece, src_row) || (dst_row != src_row && is_cut(piece, dst_row));
   };
-  if (std::ranges::any_of(copied_, cut)) return copy_in_parts(src, dst);
-  if (!plain) return write(dst, copied_);
+  if (std::ranges::any_of(copied, cut)) return copy_in_parts(src, dst);
+  if (!plain) return write(dst, std::move(copied));
   SymbolicBuffer& target = buffers_[dst.buffer.value];
-  for (Piece& piece : copied_) {
+  for (Piece& piece : copied) {
     const std::uint64_t at = dst.offset.value + piece.at.start;
     target.set_bytes(at, at + piece.at.width, std::move(piece.value));
   }
@@ -76,10 +76,10 @@ void SymbolicMemory::copy_in_parts(const Region& src, const Region& dst) {
   const Region from = joined(src);
   const Region to = joined(dst);
   if (from.rows > 1 || to.rows > 1) {
-    std::vector<Piece> pieces = read(src);
+    Pieces pieces = read(src);
     forget_cut(pieces, from.width.value);
     forget_cut(pieces, to.width.value);
-    return write(dst, pieces);
+    return write(dst, std::move(pieces));
   }
   mark(from);
   write(to, read(from));
@@ -91,7 +91,7 @@ void SymbolicMemory::mark(const Region& run) {
   const BufferId buffer = run.buffer;
   std::uint64_t begin = run.offset.value;
   std::uint64_t end = begin + run.width.value;
-  const std::vector<Piece> inside = read_runs(run);
+  const Pieces inside = read_runs(run);
   const Piece& first = inside.front();
   const Piece& last = inside.back();
   if (const std::uint64_t element = results_->element(first.value); element > 1) {
@@ -109,7 +109,7 @@ void SymbolicMemory::mark(const Region& run) {
     }
   }
   const Region all = make_region(buffer, Bytes{begin}, Bytes{end - begin});
-  std::vector<Piece> pieces = read_runs(all);
+  Pieces pieces = read_runs(all);
   const std::uint32_t before = marks_;
   const Piece* left = nullptr;
   for (Piece& piece : pieces) {
@@ -121,7 +121,7 @@ void SymbolicMemory::mark(const Region& run) {
     }
     left = &piece;
   }
-  write(all, pieces);
+  write(all, std::move(pieces));
 }
 
 /// The first and last element of a run that was just written: takes the name of its bytes if the bytes next to them are
@@ -133,7 +133,7 @@ void SymbolicMemory::find_torn(const Region& run) {
   const auto forget = [&](std::uint64_t from, std::uint64_t bytes) {
     write(make_region(buffer, Bytes{from}, Bytes{bytes}), {{{0, bytes}, Value{{{results_->unnamed(), 0, 0, 0}}}}});
   };
-  const std::vector<Piece> pieces = read_runs(run);
+  const Pieces pieces = read_runs(run);
   const Piece& first = pieces.front();
   const Piece& last = pieces.back();
   if (const std::uint64_t element = results_->element(first.value); element > 1) {

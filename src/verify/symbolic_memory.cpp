@@ -22,12 +22,15 @@ bool moves_single_rows(const Command& command) {
   return kernel != nullptr && kernel->op != KernelOp::reduce;
 }
 
-/// For every buffer, the multi-row regions that commands and contract use: only these have a pitch.
-std::vector<std::vector<Region>> used_regions(const Program& program) {
-  std::vector<std::vector<Region>> used(program.buffers.size());
-  const auto use = [&](const Region& region) {
-    if (region.rows > 1) used[region.buffer.value].push_back(region);
-  };
+Pieces sorted(Pieces pieces) {
+  if (pieces.size() > 1) std::ranges::sort(pieces, {}, [](const Piece& piece) { return piece.at.start; });
+  return pieces;
+}
+
+/// For every buffer, the pitch of the regions that commands and contract use.
+std::vector<CommonPitch> used_pitches(const Program& program) {
+  std::vector<CommonPitch> used(program.buffers.size());
+  const auto use = [&](const Region& region) { used[region.buffer.value].see(region); };
   for (const Queue& queue : program.queues) {
     for (const Command& command : queue.commands) {
       if (moves_single_rows(command)) continue;  // single rows have no pitch to agree on
@@ -46,7 +49,8 @@ SymbolicMemory::SymbolicMemory(const Program& program)
 
 SymbolicMemory::SymbolicMemory(const Program& program, std::shared_ptr<Results> results)
     : program_(program), fresh_(program.buffers.size()), results_(std::move(results)) {
-  for (const auto& regions : used_regions(program)) buffers_.emplace_back(common_pitch(regions));
+  buffers_.reserve(program.buffers.size());
+  for (const CommonPitch& pitch : used_pitches(program)) buffers_.emplace_back(pitch.best());
   for (std::size_t i = 0; i < program.trackers.size(); ++i) fire(i);
 }
 
@@ -72,26 +76,18 @@ void SymbolicMemory::fill(const Region& region, std::uint32_t iteration) {
   }
 }
 
-/// What is in run k by address is in run k by place.
-Piece SymbolicMemory::by_place(Piece piece, const PlacedRuns& runs) {
-  const auto& [address, place] = runs;
-  const std::uint64_t distance = piece.at.start - address.start;
-  const std::uint64_t run = address.count > 1 ? distance / address.stride : 0;
-  piece.at.start = place.run_start(run) + (distance - run * address.stride);
-  if (address.count > 1 && piece.at.count > 1) piece.at.stride = place.stride;
-  return piece;
-}
-
-std::vector<Piece> SymbolicMemory::read(const Region& region) const {
-  std::vector<Piece> all;
-  read(region, [&](Piece piece) { all.push_back(std::move(piece)); });
+Pieces SymbolicMemory::read(const Region& region) const {
+  Pieces all;
+  read(region, [&](Piece&& piece) { all.push_back(std::move(piece)); });
   return all;
 }
 
-void SymbolicMemory::write(const Region& region, const std::vector<Piece>& pieces) {
-  for (const Piece& piece : pieces) {
+void SymbolicMemory::write(const Region& region, Pieces pieces) {
+  SymbolicBuffer& buffer = buffers_[region.buffer.value];
+  for (Piece& piece : pieces) {
     for (const auto& [address, place] : addresses_of(piece.at, region)) {
-      buffers_[region.buffer.value].write({address, value_of_part(piece, place)});
+      const bool all = place == piece.at;
+      buffer.write({address, all ? std::move(piece.value) : value_of_part(piece, place)});
     }
   }
 }
@@ -107,23 +103,14 @@ void SymbolicMemory::execute(const Command& command, bool update) {
         copy(b.src, b.dst2);
       },
       [&](const Swap& s) {
-        std::vector<Piece> from_a = read(s.a);
-        std::vector<Piece> from_b = read(s.b);
+        Pieces from_a = read(s.a);
+        Pieces from_b = read(s.b);
         forget_cut(from_a, s.a.width.value);
         forget_cut(from_b, s.b.width.value);
-        write(s.a, from_b);
-        write(s.b, from_a);
+        write(s.a, std::move(from_b));
+        write(s.b, std::move(from_a));
       },
-      [&](const Gemm& g) {
-        for (const OutputBlock& block : output_blocks(g)) {
-          const std::vector<Piece> pieces = product(block_gemm(g, block));
-          if (g.accumulate || block.op == CopyOp::add) {
-            accumulate(block.to, pieces, g.dtype, update);
-          } else {
-            write(block.to, pieces);
-          }
-        }
-      },
+      [&](const Gemm& g) { multiply(g, update); },
       [&](const Kernel& k) {
         if (k.op == KernelOp::reduce) {
           reduce(k.sources, k.dst, k.dtype);
@@ -137,6 +124,20 @@ void SymbolicMemory::execute(const Command& command, bool update) {
         }
       },
       [&](const Call& c) { call(c); }, [](const auto&) {});
+}
+
+void SymbolicMemory::multiply(const Gemm& gemm, bool update) {
+  const auto store = [&](const Region& to, Pieces pieces, bool add) {
+    if (add) {
+      accumulate(to, std::move(pieces), gemm.dtype, update);
+    } else {
+      write(to, std::move(pieces));
+    }
+  };
+  if (gemm.outputs.empty()) return store(gemm.c, product(gemm), gemm.accumulate);
+  for (const OutputBlock& block : gemm.outputs) {
+    store(block.to, product(block_gemm(gemm, block)), gemm.accumulate || block.op == CopyOp::add);
+  }
 }
 
 std::optional<std::uint32_t> SymbolicMemory::content(const Region& region) {
@@ -174,8 +175,8 @@ void SymbolicMemory::call(const Call& call) {
   }
 }
 
-std::vector<Piece> SymbolicMemory::product(const Gemm& gemm) {
-  std::vector<Piece> pieces;
+Pieces SymbolicMemory::product(const Gemm& gemm) {
+  Pieces pieces;
   for (Block& block : verifier::multiply(blocks_of(read(gemm.a), gemm.a.width.value),
                                          blocks_of(read(gemm.b), gemm.b.width.value), gemm.dtype, *results_)) {
     const std::uint64_t row = gemm.c.width.value;
@@ -187,17 +188,17 @@ std::vector<Piece> SymbolicMemory::product(const Gemm& gemm) {
   return pieces;
 }
 
-void SymbolicMemory::accumulate(const Region& dst, const std::vector<Piece>& pieces, DType dtype, bool update) {
+void SymbolicMemory::accumulate(const Region& dst, Pieces pieces, DType dtype, bool update) {
   const auto& fresh = fresh_[dst.buffer.value];
-  if (!update || !fresh) return write(dst, sum(read(dst), pieces, dtype));
+  if (!update || !fresh) return write(dst, sum(read(dst), std::move(pieces), dtype));
   const auto is_fresh = [](const Piece& piece) { return piece.value.is_defined(); };
-  std::vector<Piece> first;
-  read_from(*fresh, dst, [&](Piece piece) { first.push_back(std::move(piece)); });
+  Pieces first;
+  read_from(*fresh, dst, [&](Piece&& piece) { first.push_back(std::move(piece)); });
   const bool all = std::ranges::all_of(first, is_fresh);
   if (all) {
-    std::vector<Piece> stored = pieces;
+    Pieces stored = pieces;
     forget_cut(stored, joined(dst).width.value);
-    write(dst, stored);
+    write(dst, std::move(stored));
   } else {
     write(dst, sum(read(dst), pieces, dtype));
   }
@@ -213,16 +214,49 @@ void SymbolicMemory::accumulate(const Region& dst, const std::vector<Piece>& pie
 
 void SymbolicMemory::reduce(const std::vector<Region>& sources, const Region& dst, DType dtype) {
   if (sources.size() == 1) return copy(sources.front(), dst);
-  std::vector<Piece> total = read(sources.front());
+  if (reduce_at_once(sources, dst, dtype)) return;
+  Pieces total = read(sources.front());
   for (std::size_t i = 1; i < sources.size(); ++i) total = sum(std::move(total), read(sources[i]), dtype);
-  write(dst, total);
+  write(dst, std::move(total));
 }
 
-std::vector<Piece> SymbolicMemory::sum(std::vector<Piece> a, std::vector<Piece> b, DType dtype) {
-  std::vector<Piece> result;
-  const auto start = [](const Piece& piece) { return piece.at.start; };
-  std::ranges::sort(a, {}, start);
-  std::ranges::sort(b, {}, start);
+/// The same for sources that are cut in the same way and hold nothing but terms that stay apart; false for others.
+bool SymbolicMemory::reduce_at_once(const std::vector<Region>& sources, const Region& dst, DType dtype) {
+  const std::uint64_t size = size_of(dtype).value;
+  const auto fits = [&](const Piece& piece) {
+    const Value& value = piece.value;
+    return value.is_defined() && value.fits(dtype, piece.at.start % size, piece.at.stride % size) &&
+           !results_->is_long_sum(value.terms.front());
+  };
+  Pieces total = sorted(read(sources.front()));
+  if (!std::ranges::all_of(total, fits)) return false;
+  for (std::size_t i = 1; i < sources.size(); ++i) {
+    const Pieces pieces = sorted(read(sources[i]));
+    if (!std::ranges::equal(total, pieces, {}, &Piece::at, &Piece::at)) return false;
+    if (!std::ranges::all_of(pieces, fits)) return false;
+    for (std::size_t p = 0; p < pieces.size(); ++p) {
+      Terms& terms = total[p].value.terms;
+      terms.reserve(sources.size());
+      for (const Term& term : pieces[p].value.terms) terms.push_back(term);
+    }
+  }
+  for (auto& [at, value] : total) {
+    if (value.terms.size() > Results::kMostTerms) return false;
+    std::ranges::sort(value.terms);
+    if (at.stride % size == 0 && results_->may_join(value.terms)) return false;
+    value.dtype = dtype;
+    value.mark = 0;
+    value.phase = at.start % size;
+    value.phase_step = at.stride % size;
+  }
+  write(dst, std::move(total));
+  return true;
+}
+
+Pieces SymbolicMemory::sum(Pieces a, Pieces b, DType dtype) {
+  Pieces result;
+  a = sorted(std::move(a));
+  b = sorted(std::move(b));
   if (std::ranges::equal(a, b, {}, &Piece::at, &Piece::at)) {
     for (std::size_t i = 0; i < a.size(); ++i) result.push_back(sum(a[i], b[i], dtype));
     return result;

@@ -23,6 +23,7 @@ class SymbolicMemory {
   void fill(const Region& region, std::uint32_t iteration);
   /// Executes Copy, Broadcast, Swap, Gemm, Kernel or Call; `update`: its writes to tracked bytes are updates.
   void execute(const Command& command, bool update = false);
+  void multiply(const Gemm& gemm, bool update);
   /// A tracker has received all updates and resets.
   void fire(std::size_t tracker);
 
@@ -31,9 +32,9 @@ class SymbolicMemory {
   void read(const Region& region, Visitor&& visit) const {
     read_from(buffers_[region.buffer.value], region, visit);
   }
-  std::vector<Piece> read(const Region& region) const;
+  Pieces read(const Region& region) const;
   /// The same, every run as a separate piece, ascending.
-  std::vector<Piece> read_runs(const Region& region) const { return single_runs(read(region)); }
+  Pieces read_runs(const Region& region) const { return single_runs(read(region)); }
 
   /// True if the region lies in one run, in a buffer without strided regions.
   bool is_plain(const Region& region) const {
@@ -46,29 +47,39 @@ class SymbolicMemory {
   const std::shared_ptr<Results>& shared_results() const { return results_; }
 
  private:
-  void write(const Region& region, const std::vector<Piece>& pieces);
+  void write(const Region& region, Pieces pieces);
   void copy(const Region& src, const Region& dst);
   template <class Visitor>
   static void read_from(const SymbolicBuffer& buffer, const Region& region, Visitor&& visit) {
     for (const PlacedRuns& runs : runs_of(region, buffer.pitch())) {
-      const auto& [address, place] = runs;
-      buffer.read(address, [&](Piece piece) { visit(by_place(std::move(piece), runs)); });
+      buffer.read(runs.address, [&](Piece&& piece) {
+        to_place(piece.at, runs);
+        visit(std::move(piece));
+      });
     }
   }
   void copy_in_parts(const Region& src, const Region& dst);
   void mark(const Region& run);
   void find_torn(const Region& run);
   bool is_cut(const Piece& piece, std::uint64_t row) const;
-  void forget_cut(std::vector<Piece>& pieces, std::uint64_t row);
-  static Piece by_place(Piece piece, const PlacedRuns& runs);
-  std::vector<Piece> product(const Gemm& gemm);
-  void accumulate(const Region& dst, const std::vector<Piece>& pieces, DType dtype, bool update);
+  void forget_cut(Pieces& pieces, std::uint64_t row);
+  /// What is in run k by address is in run k by place.
+  static void to_place(Runs& at, const PlacedRuns& runs) {
+    const auto& [address, place] = runs;
+    const std::uint64_t distance = at.start - address.start;
+    const std::uint64_t run = address.count > 1 ? distance / address.stride : 0;
+    at.start = place.run_start(run) + (distance - run * address.stride);
+    if (address.count > 1 && at.count > 1) at.stride = place.stride;
+  }
+  Pieces product(const Gemm& gemm);
+  void accumulate(const Region& dst, Pieces pieces, DType dtype, bool update);
   void set_fresh(const Region& region, bool fresh);
   void reduce(const std::vector<Region>& sources, const Region& dst, DType dtype);
+  bool reduce_at_once(const std::vector<Region>& sources, const Region& dst, DType dtype);
   void call(const Call& call);
   /// The number of the region's contents, its bytes one after another; none if some were never written.
   std::optional<std::uint32_t> content(const Region& region);
-  std::vector<Piece> sum(std::vector<Piece> a, std::vector<Piece> b, DType dtype);
+  Pieces sum(Pieces a, Pieces b, DType dtype);
   Piece sum(const Piece& a, const Piece& b, DType dtype);
 
   const Program& program_;
@@ -76,8 +87,7 @@ class SymbolicMemory {
   /// For each buffer with trackers: bytes that were not updated since their tracker last reset have a value.
   std::vector<std::optional<SymbolicBuffer>> fresh_;
   std::shared_ptr<Results> results_;
-  std::vector<Piece> copied_;  // scratch space for copies
-  std::uint32_t marks_ = 0;    // given so far
+  std::uint32_t marks_ = 0;  // given so far
 };
 
 }  // namespace cortado::verifier

@@ -6,26 +6,11 @@
 
 namespace cortado::verifier {
 
-Value Value::advanced_by(std::uint64_t runs) const {
-  Value result = *this;
-  for (Term& term : result.terms) term.offset += runs * term.step;
-  if (is_sum()) {
-    std::ranges::sort(result.terms);
-    result.phase = (phase + runs * phase_step) % size_of(dtype).value;
-  }
-  return result;
-}
-
-Value Value::moved_by(std::uint64_t bytes) && {
-  for (Term& term : terms) term.offset += bytes;
-  if (is_sum()) phase = (phase + bytes) % size_of(dtype).value;
-  return std::move(*this);
-}
-
-Value Value::cut(std::uint64_t stride) && {
-  for (Term& term : terms) term.step = stride;
-  if (is_sum()) phase_step = stride % size_of(dtype).value;
-  return std::move(*this);
+void Value::advance(std::uint64_t runs) {
+  for (Term& term : terms) term.offset += runs * term.step;
+  if (!is_sum()) return;
+  std::ranges::sort(terms);
+  phase = (phase + runs * phase_step) % size_of(dtype).value;
 }
 
 bool Value::is_continuous(std::uint64_t width) const {
@@ -40,6 +25,7 @@ bool Value::continues(const Value& next, std::uint64_t runs) const {
     moved.offset += runs * moved.step;
     return moved == next.terms.front();
   }
+  if (is_sum() && terms.front().source != next.terms.front().source) return false;
   return advanced_by(runs) == next;
 }
 
@@ -49,11 +35,9 @@ bool operator==(const Value& a, const Value& b) {
 }
 
 bool add(const Value& a, const Value& b, DType dtype, std::uint64_t phase, std::uint64_t phase_step, Value& sum) {
-  const auto fits = [&](const Value& value) {
-    return !value.is_sum() || (value.dtype == dtype && value.phase == phase && value.phase_step == phase_step);
-  };
-  if (!fits(a) || !fits(b)) return false;
-  sum = {{}, dtype, phase, phase_step};
+  if (!a.fits(dtype, phase, phase_step) || !b.fits(dtype, phase, phase_step)) return false;
+  sum = {.dtype = dtype, .phase = phase, .phase_step = phase_step};
+  sum.terms.reserve(a.terms.size() + b.terms.size());
   std::ranges::merge(a.terms, b.terms, std::back_inserter(sum.terms));
   return true;
 }

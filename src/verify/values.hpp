@@ -28,21 +28,39 @@ using Terms = SmallVector<Term, 1>;
 struct Value {
   Terms terms{};                 ///< sorted; more than one: their sum; none: never written
   DType dtype = DType::u8;       ///< of a sum
+  std::uint32_t mark = 0;        ///< of parts of elements: the result they were taken from (symbolic_copy.cpp)
   std::uint64_t phase = 0;       ///< of a sum: position of the first byte within its element
   std::uint64_t phase_step = 0;  ///< from run to run
-  std::uint32_t mark = 0;        ///< of parts of elements: the result they were taken from (symbolic_copy.cpp)
 
   bool is_defined() const { return !terms.empty(); }
   bool is_sum() const { return terms.size() > 1; }
 
-  /// The value as seen a number of runs later.
-  Value advanced_by(std::uint64_t runs) const;
-  /// The value as seen a number of bytes later in each run.
-  Value moved_by(std::uint64_t bytes) const& { return Value(*this).moved_by(bytes); }
-  Value moved_by(std::uint64_t bytes) &&;
-  /// The value of one run, cut into runs that start `stride` bytes apart; 0: left as one run.
-  Value cut(std::uint64_t stride) const& { return Value(*this).cut(stride); }
-  Value cut(std::uint64_t stride) &&;
+  /// Becomes the value as seen a number of runs later.
+  void advance(std::uint64_t runs);
+  Value advanced_by(std::uint64_t runs) const {
+    Value value = *this;
+    value.advance(runs);
+    return value;
+  }
+  /// Becomes the value as seen a number of bytes later in each run.
+  void move(std::uint64_t bytes) {
+    for (Term& term : terms) term.offset += bytes;
+    if (is_sum()) phase = (phase + bytes) % size_of(dtype).value;
+  }
+  Value moved_by(std::uint64_t bytes) const {
+    Value value = *this;
+    value.move(bytes);
+    return value;
+  }
+  /// The value of one run is cut into runs that start `stride` bytes apart; 0: left as one run.
+  void cut(std::uint64_t stride) {
+    for (Term& term : terms) term.step = stride;
+    if (is_sum()) phase_step = stride % size_of(dtype).value;
+  }
+  /// Whether it can be added to elements of the type that begin `phase` bytes before the first byte.
+  bool fits(DType of, std::uint64_t of_phase, std::uint64_t of_step) const {
+    return !is_sum() || (dtype == of && phase == of_phase && phase_step == of_step);
+  }
   /// Whether adjacent runs of `width` bytes hold one continuous piece.
   bool is_continuous(std::uint64_t width) const;
 
