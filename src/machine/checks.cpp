@@ -78,6 +78,13 @@ void check_rates(MachineReader& in, const Timing& timing) {
         fmt::format("is {}, less than memory.rate_GBps, {}", timing.memory.cache_rate.value, timing.memory.rate.value),
         "a cache must be at least as fast as the memory; use cache_bytes = 0 for none");
   }
+  if (!timing.runtime) return;
+  const RuntimeTiming& runtime = *timing.runtime;
+  at_most("runtime.small_batch_rate_GBps", runtime.small_batch_rate, "runtime.rate_GBps", runtime.rate);
+  if ((runtime.small_batch_bytes.value > 0) != (runtime.small_batch_rate.value > 0)) {
+    in.refuse("runtime.small_batch_bytes", "machine.contradiction",
+              "and runtime.small_batch_rate_GBps are given one without the other", "give both, or leave both out");
+  }
 }
 
 /// Points of voltage over clock, at least two, with ascending clocks and non-decreasing voltages.

@@ -344,6 +344,13 @@ TEST(ParseTimingRefusal, Contradictions) {
                    "memory.cache_rate_GBps", "less than memory.rate_GBps, 4000"}});
 }
 
+TEST(ParseTimingRefusal, SmallCopiesOfBatches) {
+  expect_refused("h100-8", {{"small_batch_rate_GBps = { value = 7", "small_batch_rate_GBps = { value = 52",
+                             "machine.contradiction", "runtime.small_batch_rate_GBps", "more than runtime.rate_GBps"},
+                            {"small_batch_bytes = ", "# ", "machine.contradiction", "runtime.small_batch_bytes",
+                             "one without the other"}});
+}
+
 TEST(ParseTimingRefusal, RatesOfWhatTheMachineDoesNotHave) {
   const std::string good = text_of("virtual-64");
   const Diagnostic cache = refusal(replaced(good, "cache_bytes = { value = 268435456", "cache_bytes = { value = 0"));
