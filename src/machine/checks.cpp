@@ -81,9 +81,12 @@ void check_rates(MachineReader& in, const Timing& timing) {
   if (!timing.runtime) return;
   const RuntimeTiming& runtime = *timing.runtime;
   at_most("runtime.small_batch_rate_GBps", runtime.small_batch_rate, "runtime.rate_GBps", runtime.rate);
-  if ((runtime.small_batch_bytes.value > 0) != (runtime.small_batch_rate.value > 0)) {
-    in.refuse("runtime.small_batch_bytes", "machine.contradiction",
-              "and runtime.small_batch_rate_GBps are given one without the other", "give both, or leave both out");
+  const bool bytes = runtime.small_batch_bytes.value > 0;
+  if (bytes != (runtime.small_batch_rate.value > 0)) {
+    const std::string_view given = bytes ? "runtime.small_batch_bytes" : "runtime.small_batch_rate_GBps";
+    const std::string_view other = bytes ? "runtime.small_batch_rate_GBps" : "runtime.small_batch_bytes";
+    in.refuse(given, "machine.contradiction", fmt::format("is given without {}", other),
+              "give both, or leave both out");
   }
 }
 
