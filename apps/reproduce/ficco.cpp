@@ -93,9 +93,14 @@ class Ficco {
   }
 
   report::Table scenarios() const {
-    report::Table table = report::own_table(
-        "scenarios", "Every GEMM: shape on each GPU, times in us, speed-ups over serial",
-        {{"scenario"}, {"collective"}, {"GEMM"}, {"alone"}, {"collective alone", 0, report::View::wide}, {"serial"}});
+    report::Table table =
+        report::own_table("scenarios", "Every GEMM: shape on each GPU, times in us, speed-ups over serial",
+                          {{"scenario"},
+                           {"collective", 0, report::View::wide},
+                           {"GEMM"},
+                           {"alone", 0, report::View::wide},
+                           {"collective alone", 0, report::View::wide},
+                           {"serial"}});
     const std::vector<std::string> schedules(strategies_.begin() + 1, strategies_.end());
     for (const std::string& schedule : schedules) table.columns.push_back(report::OwnColumn{schedule, 2});
     table.columns.push_back(report::OwnColumn{"ideal", 2});

@@ -1,5 +1,6 @@
 // The tables of a reproduction, and the same content twice: for a terminal, and for docs/accuracy.md.
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -36,16 +37,24 @@ std::string about(const ReproducedTable& table) {
                      published::to_string(table.published.used_for));
 }
 
+/// In as many lines as it needs.
+std::string wrapped(std::string line, const TextOptions& options) {
+  Document document;
+  document.answer.push_back(std::move(line));
+  return to_text(document, options);
+}
+
 std::string text_of(const Reproduction& reproduction, TextOptions options) {
-  std::string text = fmt::format("{}\nsource: {}\nours: simulated {}\n", reproduction.title, reproduction.source,
-                                 reproduction.machine);
+  std::string text = wrapped(reproduction.title, options) + wrapped("source: " + reproduction.source, options) +
+                     wrapped("ours: simulated " + reproduction.machine, options);
   const TextOptions plain = options;
   options.indent = "  ";
   for (const ReproducedTable& table : reproduction.tables) {
-    text += fmt::format("\n{}\n{}  {}\n", about(table), to_text(side_by_side(table), options), verdict(table));
+    text += "\n" + wrapped(about(table), plain);
+    text += fmt::format("{}  {}\n", to_text(side_by_side(table), options), verdict(table));
   }
   if (!reproduction.figures.empty()) text += "\n" + to_text(figure_table(reproduction.figures), plain);
-  for (const Table& table : reproduction.own) text += fmt::format("\n{}\n{}", table.title, to_text(table, options));
+  for (const Table& table : reproduction.own) text += "\n" + wrapped(table.title, plain) + to_text(table, options);
   return text;
 }
 

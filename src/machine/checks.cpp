@@ -78,6 +78,16 @@ void check_rates(MachineReader& in, const Timing& timing) {
         fmt::format("is {}, less than memory.rate_GBps, {}", timing.memory.cache_rate.value, timing.memory.rate.value),
         "a cache must be at least as fast as the memory; use cache_bytes = 0 for none");
   }
+  if (!timing.runtime) return;
+  const RuntimeTiming& runtime = *timing.runtime;
+  at_most("runtime.small_batch_rate_GBps", runtime.small_batch_rate, "runtime.rate_GBps", runtime.rate);
+  const bool bytes = runtime.small_batch_bytes.value > 0;
+  if (bytes != (runtime.small_batch_rate.value > 0)) {
+    const std::string_view given = bytes ? "runtime.small_batch_bytes" : "runtime.small_batch_rate_GBps";
+    const std::string_view other = bytes ? "runtime.small_batch_rate_GBps" : "runtime.small_batch_bytes";
+    in.refuse(given, "machine.contradiction", fmt::format("is given without {}", other),
+              "give both, or leave both out");
+  }
 }
 
 /// Points of voltage over clock, at least two, with ascending clocks and non-decreasing voltages.

@@ -363,6 +363,8 @@ void describe(Archive& archive, T& runtime) {
   archive.field("descriptor_ns", runtime.descriptor);
   archive.field_or("batch_copy_ns", runtime.batch_copy, Nanoseconds{});
   archive.field("batch", runtime.batch, 1, 1U << 20);
+  archive.field_or("small_batch_bytes", runtime.small_batch_bytes, Bytes{}, 1ULL, 1ULL << 30);
+  archive.field_or("small_batch_rate_GBps", runtime.small_batch_rate, GBps{});
   archive.field("kernel_copy_ns", runtime.kernel_copy);
   archive.field_or("shader_bytes", runtime.shader_bytes, Bytes{}, 1ULL, 1ULL << 30);
   archive.field_or("shader_copy_ns", runtime.shader_copy, Nanoseconds{});

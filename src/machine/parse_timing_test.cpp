@@ -344,6 +344,16 @@ TEST(ParseTimingRefusal, Contradictions) {
                    "memory.cache_rate_GBps", "less than memory.rate_GBps, 4000"}});
 }
 
+TEST(ParseTimingRefusal, SmallCopiesOfBatches) {
+  expect_refused("h100-8", {{"small_batch_rate_GBps = { value = 7", "small_batch_rate_GBps = { value = 52",
+                             "machine.contradiction", "runtime.small_batch_rate_GBps", "more than runtime.rate_GBps"}});
+  for (const char* left_out : {"small_batch_bytes = ", "small_batch_rate_GBps = "}) {
+    const Diagnostic error = refusal(replaced(text_of("h100-8"), left_out, "# "));
+    EXPECT_EQ(error.code, "machine.contradiction");
+    EXPECT_THAT(error.message, testing::HasSubstr("is given without runtime.small_batch_"));
+  }
+}
+
 TEST(ParseTimingRefusal, RatesOfWhatTheMachineDoesNotHave) {
   const std::string good = text_of("virtual-64");
   const Diagnostic cache = refusal(replaced(good, "cache_bytes = { value = 268435456", "cache_bytes = { value = 0"));

@@ -56,8 +56,9 @@ class Generator : public Source {
     const std::uint32_t fresh = draw(what_.input, random_);
     request.input = due.context + fresh;
     request.output = draw(what_.output, random_);
-    // A prompt that no other can share has no names: nothing would ever be found by them.
-    if (what_.turns > 1 || what_.hit_rate > 0) {
+    // Without a tier that stores every prompt, one that no other can share needs no names: nothing would ever be found
+    // by them.
+    if (what_.turns > 1 || what_.hit_rate > 0 || what_.named) {
       request.blocks = {.first = (due.session * share_.of + share_.index) * kBlocksOfSession,
                         .count = request.input / what_.block};
       if (due.turn == 0) {

@@ -45,6 +45,7 @@ struct Generated {
   std::uint32_t turns = 1;   ///< of a conversation: each prompt includes everything before it
   double think_seconds = 0;  ///< between an answer and the next turn
   std::uint32_t block = 16;  ///< tokens of a block
+  bool named = false;        ///< blocks have names even if no other prompt shares them: a tier stores all of them
   std::uint64_t seed = 1;
 };
 

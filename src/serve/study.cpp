@@ -99,11 +99,13 @@ std::uint32_t block_of(const ServeRequest& request) {
   return generated == nullptr ? kTraceBlock : request.page;
 }
 
-Result<std::unique_ptr<Source>> source_of(const ServeRequest& request, const Share& share, double tier_share) {
+Result<std::unique_ptr<Source>> source_of(const ServeRequest& request, const Share& share, double tier_share,
+                                          Reuse reuse) {
   if (const auto* path = std::get_if<std::string>(&request.arrivals)) return open_trace(*path, share);
   Generated generated = std::get<Generated>(request.arrivals);
   generated.block = request.page;
   generated.hit_rate *= tier_share;
+  generated.named = reuse == Reuse::host;
   return generate(generated, share);
 }
 
@@ -177,6 +179,12 @@ Result<ServeReport> prepare(const ServeRequest& request, const Machine& machine)
     const double block_bytes = token_bytes(request) * block_of(request) * request.layout.tp;
     report.tier_blocks =
         static_cast<std::uint64_t>(static_cast<double>(request.host_tier->value) / request.replicas / block_bytes);
+    if (report.tier_blocks == 0) {
+      return fail("serve.tier",
+                  fmt::format("a host tier of {} bytes does not hold a block of {:.0f} bytes for each of {} replicas",
+                              request.host_tier->value, block_bytes, request.replicas),
+                  "use --kv-tier host:500GB, or leave it out");
+    }
   }
   if (const auto* generated = std::get_if<Generated>(&request.arrivals); generated && generated->hit_rate > 0) {
     const double share = share_in_tier(request, report.tier_blocks);
@@ -202,7 +210,8 @@ class WayRunner {
     HostTier all(config.host_blocks * request_.replicas);
     std::vector<std::unique_ptr<Running>> running;
     for (std::uint32_t replica = 0; replica < request_.replicas; ++replica) {
-      CORTADO_ASSIGN_OR_RETURN(auto source, source_of(request_, {replica, request_.replicas}, tier_share));
+      CORTADO_ASSIGN_OR_RETURN(auto source,
+                               source_of(request_, {replica, request_.replicas}, tier_share, config.reuse));
       running.push_back(std::make_unique<Running>(std::move(source), config.host_blocks));
       Running& one = *running.back();
       one.observer = {[this, &one](std::uint64_t ended) { return tell(one, ended); }, trace ? &one.spans : nullptr,

@@ -139,6 +139,23 @@ TEST(Serving, SaysWhatHostMemoryDoesNotHold) {
   EXPECT_EQ(half.rows[0].tally.host_tokens, 10U * 512U);
 }
 
+/// An engine cannot know which prompts will be found again: it stores them all, whatever the hit rate.
+TEST(Serving, StoresEveryPromptInATier) {
+  ServeRequest request = request_of("llama-3.1-8b");
+  request.host_tier = Bytes{std::uint64_t{1} << 40};
+  request.ways = {"loop", kRecompute};
+  const auto run = [&](double hit_rate) {
+    request.arrivals = Generated{.requests = 20, .input = {2048, 2048}, .output = {1, 1}, .hit_rate = hit_rate};
+    return ServingStudy(mi300x()).run(request).value();
+  };
+  const ServeReport none = run(0);
+  EXPECT_EQ(none.rows[0].tally.stores, 20U);
+  EXPECT_EQ(none.rows[1].tally.stores, 0U);
+  EXPECT_GT(none.rows[0].seconds(), none.rows[1].seconds());
+  // One block of 128 is found: 1/127 less to store, and nearly the same time.
+  EXPECT_NEAR(run(0.01).rows[0].seconds() / none.rows[0].seconds(), 1, 0.03);
+}
+
 std::string refusal(const ServeRequest& request) {
   const auto report = ServingStudy(mi300x()).run(request);
   return report ? "" : report.error().errors.front().code;
@@ -163,11 +180,19 @@ TEST(Serving, RefusesWhatMakesNoSense) {
             }),
             "serve.limits");
   EXPECT_EQ(refused([](ServeRequest& r) { r.host_tier = Bytes{0}; }), "serve.tier");
+  // A block of 16 tokens has 2 MiB, and each replica needs one.
+  EXPECT_EQ(refused([](ServeRequest& r) { r.host_tier = Bytes{(2U << 20) - 1}; }), "serve.tier");
+  EXPECT_EQ(refused([](ServeRequest& r) { r.host_tier = Bytes{2U << 20}; }), "");
+  EXPECT_EQ(refused([](ServeRequest& r) {
+              r.host_tier = Bytes{3U << 20};
+              r.replicas = 2;
+            }),
+            "serve.tier");
   EXPECT_EQ(refused([](ServeRequest& r) { r.ways = {"b2b"}; }), "serve.tier");
   EXPECT_EQ(refused([](ServeRequest& r) { r.memory_share = 0.05; }), "model.memory");
   EXPECT_EQ(refused([](ServeRequest& r) { r.arrivals = std::string("/no/such/trace"); }), "serve.trace");
   EXPECT_EQ(refused([](ServeRequest& r) {
-              r.host_tier = Bytes{1};
+              r.host_tier = Bytes{1U << 30};
               r.ways = {"b3b"};
             }),
             "serve.way");

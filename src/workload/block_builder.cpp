@@ -39,9 +39,12 @@ std::size_t BlockBuilder::add(Operator op) {
 }
 
 std::size_t BlockBuilder::gemm(std::string name, const GemmShape& shape, std::uint64_t groups) {
-  // Training in f8 casts the operands of a GEMM, both as they are and transposed for the backward pass.
-  if (scene_.phase.trains() && shape.dtype == DType::f8) {
-    stream("cast for " + name, 4.0 * static_cast<double>(shape.m * shape.k * groups));
+  // Activations are bf16. Training in f8 casts the operands of a GEMM, both as they are and transposed for the backward
+  // pass. Serving engines quantise the input of every f8 GEMM in a kernel of its own, unless that is fused.
+  if (shape.dtype == DType::f8) {
+    const auto values = static_cast<double>(shape.m * shape.k * groups);
+    const bool trains = scene_.phase.trains();
+    stream((trains ? "cast for " : "quantise for ") + name, (trains ? 4.0 : 3.0) * values);
   }
   return add({std::move(name), GemmWork{shape, groups}});
 }

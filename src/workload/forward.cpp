@@ -48,7 +48,6 @@ void attention_part(BlockBuilder& block, const Layer& layer) {
                {tokens, model.attention.latent->value_dim, model.attention.latent->kv_rank, DType::bf16},
                scene.heads());
   }
-  if (dtype == DType::f8) block.stream("quantise", 3.0 * static_cast<double>(tokens * scene.output_width()));
   block.gemm("output", {tokens, model.hidden, scene.output_width(), dtype});
   block.sum_parts();
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "workload/layers.hpp"
@@ -112,6 +114,30 @@ TEST(Operators, WeightsAreGatheredInLineWhereNothingIsGatheredAhead) {
   EXPECT_TRUE(block_named(step, "layer").beside.empty());
   EXPECT_EQ(block_named(step, "layer").operators.back().name, "gather weights");
   EXPECT_EQ(block_named(step, "backward of a layer").beside.size(), 1U);  // gradients
+}
+
+/// bf16 in, f8 out: 3 bytes per value of the input, in a kernel of its own. Training casts instead.
+TEST(Operators, InputsOfSmallerTypesAreConverted) {
+  const Model model = load_model("llama-3.1-8b").value();
+  const auto streams = [&](const Phase& phase) {
+    std::vector<std::string> found;
+    const Step step = step_of(model, {.tp = 2}, phase);
+    for (const Operator& op : block_named(step, "layer").operators) {
+      const auto* work = std::get_if<StreamWork>(&op.work);
+      if (work != nullptr && op.name.find(" for ") != std::string::npos) {
+        found.push_back(fmt::format("{} {}", op.name, work->bytes));
+      }
+    }
+    return found;
+  };
+  Phase phase{.kind = PhaseKind::decode, .batch = 10, .context = 100, .dtype = DType::f8};
+  EXPECT_THAT(streams(phase), testing::ElementsAre("quantise for qkv 122880", "quantise for output 61440",
+                                                   "quantise for gate, up 122880", "quantise for down 215040"));
+  phase.dtype = DType::bf16;
+  EXPECT_TRUE(streams(phase).empty());
+  const auto trained = streams({.kind = PhaseKind::train, .tokens = 16, .dtype = DType::f8});
+  EXPECT_EQ(trained.size(), 4U);
+  for (const std::string& name : trained) EXPECT_TRUE(name.starts_with("cast for ")) << name;
 }
 
 TEST(Operators, ExpertsOfOneGpu) {

@@ -13,6 +13,9 @@ using workload::Scene;
 
 constexpr double kOptimizerTraffic = 30;  // bytes per parameter: gradient, three f32 in, three f32 and the weight out
 constexpr double kLossTraffic = 12;       // bytes per logit: read, softmax in f32, gradient
+// Bytes per logit of the sampler of vLLM, whose steps are kernels of PyTorch in f32: from bf16 (2 + 4), divided by the
+// temperature (8), softmax (8), exponential noise (4), divided by it (12), the largest (4).
+constexpr double kSampleTraffic = 42;
 
 /// Layers of one kind in a stage, divided as evenly as possible.
 struct LayerKind {
@@ -57,7 +60,7 @@ Block head_block(const Scene& scene, bool backward) {
     if (!trains && layout.tp > 1) {
       block.collective("gather logits", {.collective = "all-gather", .bytes = {2 * rows * columns * layout.tp}});
     }
-    if (!trains) block.stream("sample", 4.0 * static_cast<double>(rows * model.vocabulary));
+    if (!trains) block.stream("sample", kSampleTraffic * static_cast<double>(rows * model.vocabulary));
   }
   const Bytes weights{2 * columns * model.hidden};
   if (trains && layout.fsdp > 1) {

@@ -14,9 +14,8 @@ namespace cortado::pipeline {
 namespace {
 
 /// Strategies that need features which machines of today lack are no news if they do not apply.
-bool needs_missing_feature(std::string_view strategy, const Features& features) {
-  return (strategy == "b2b-list" && !features.indirect) || (strategy == "b2b-device" && !features.device_initiated) ||
-         (strategy == "mcast" && !features.multicast);
+bool lacks_feature(const Diagnostic& why) {
+  return why.code == "kv.feature";
 }
 
 /// Powers of two, and all engines.
@@ -114,10 +113,10 @@ class KvStudy {
   void add_all() {
     report_.engine_counts = engine_counts(machine_);
     for (const plan::KvStrategy& strategy : plan::kv_strategies()) {
-      if (needs_missing_feature(strategy.name, machine_.features)) continue;
       const std::string name(strategy.name);
       if (const auto added = add_row(name); !added) {
-        report_.skipped.push_back({name, added.error().errors.front().message});
+        const Diagnostic& why = added.error().errors.front();
+        if (!lacks_feature(why)) report_.skipped.push_back({name, why.message});
         continue;
       }
       if (!strategy.engines) continue;

@@ -48,13 +48,13 @@ Result<Program> plan_bcst(const KvRequest& request, const Machine& machine) {
 
 /// mcast: of the GPUs that hold the same bytes, one reads host memory once, and multicast packets write to all of them.
 Result<Program> plan_mcast(const KvRequest& request, const Machine& machine) {
-  CORTADO_RETURN_IF_ERROR(check_kv_request(request, machine));
-  if (request.group == 1 || request.direction != KvDirection::fetch) {
-    return fail("kv.replicated", "no two GPUs hold the same bytes", "use b2b, or more GPUs than there are KV heads");
-  }
   if (!machine.features.multicast) {
     return fail("kv.feature", fmt::format("engines of {} do not multicast", machine.name),
                 "use bcst, or a machine with [multicast] (mi300x-8+codesign)");
+  }
+  CORTADO_RETURN_IF_ERROR(check_kv_request(request, machine));
+  if (request.group == 1 || request.direction != KvDirection::fetch) {
+    return fail("kv.replicated", "no two GPUs hold the same bytes", "use b2b, or more GPUs than there are KV heads");
   }
   Workbench bench("mcast", request, machine);
   ProgramBuilder& builder = bench.builder();

@@ -117,6 +117,21 @@ TEST(HostMemory, IsReadByBatchesOnceTheyAreHandedOver) {
   EXPECT_EQ(time_of(three, machine), 2 * 2400 + 3 * copy + kSync + kPoll);
 }
 
+/// Below small_batch_bytes, and only to the GPU, 4100 bytes take 1025 ns at 4 GB/s.
+TEST(HostMemory, IsReadSlowlyByBatchesOfSmallCopies) {
+  Machine machine = mi300x();
+  machine.timing->runtime->small_batch_bytes = Bytes{4200};
+  machine.timing->runtime->small_batch_rate = GBps{4};
+  const auto three = [](std::uint64_t bytes, bool to_gpu) {
+    return std::vector<Copies>{{.number = 3, .bytes = Bytes{bytes}, .to_gpu = to_gpu, .submission = Submission::batch}};
+  };
+  EXPECT_EQ(time_of(three(4100, true), machine), 3 * 2400 + 1025 + kSync + kPoll);
+  for (const bool to_gpu : {true, false}) {
+    EXPECT_EQ(time_of(three(4200, to_gpu), machine), time_of(three(4200, to_gpu)));
+  }
+  EXPECT_EQ(time_of(three(4100, false), machine), time_of(three(4100, false)));
+}
+
 TEST(HostMemory, NeedsAMachineThatSaysWhatItsLinksDo) {
   Machine machine = mi300x();
   machine.timing->host_link.reset();

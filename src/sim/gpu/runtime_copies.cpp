@@ -1,6 +1,7 @@
 #include "sim/gpu/runtime_copies.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ir/visit.hpp"
 #include "sim/fluid/fluid.hpp"
@@ -26,19 +27,26 @@ std::optional<RuntimeCopies::Called> RuntimeCopies::copy(std::uint32_t queue, co
   if (copies_[queue] == 0) return std::nullopt;
   const RuntimeTiming& runtime = *timing_.runtime;
   const Accesses all = accesses(command);
-  const bool small = all.front().region.bytes() < runtime.shader_bytes;
+  const Bytes bytes = all.front().region.bytes();
+  const bool small = bytes < runtime.shader_bytes;
+  const bool to_host = std::ranges::any_of(all, [&](const Access& access) {
+    return access.kind != AccessKind::read && program_.buffer(access.region.buffer).host.has_value();
+  });
   if (by_calls(queue)) {
-    const bool to_host = std::ranges::any_of(all, [&](const Access& access) {
-      return access.kind != AccessKind::read && program_.buffer(access.region.buffer).host.has_value();
-    });
     const Nanoseconds start = small ? runtime.shader_copy : to_host ? runtime.copy_from_gpu : runtime.copy_to_gpu;
     return Called{times(std::uint64_t{k} + 1, runtime.call), to_sim_time(start), true};
   }
   const std::uint64_t pieces = k / runtime.batch + std::uint64_t{1};
   const std::uint64_t with = std::min<std::uint64_t>(pieces * runtime.batch, copies_[queue]);
+  const SimTime handed = times(with, runtime.descriptor);
+  if (!to_host && bytes < runtime.small_batch_bytes) {
+    const double seconds = static_cast<double>(bytes.value) *
+                           (1 / runtime.small_batch_rate.bytes_per_second() - 1 / runtime.rate.bytes_per_second());
+    return Called{handed, to_sim_time({std::llround(seconds * 1e9)}), true};
+  }
   const Nanoseconds start = small ? runtime.shader_batch_copy : runtime.batch_copy;
   const bool alone = start.value > 0;
-  return Called{times(with, runtime.descriptor), to_sim_time(alone ? start : timing_.engine.copy_start), alone};
+  return Called{handed, to_sim_time(alone ? start : timing_.engine.copy_start), alone};
 }
 
 SimTime RuntimeCopies::host_time(std::uint32_t queue) const {

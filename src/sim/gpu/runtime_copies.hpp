@@ -5,7 +5,7 @@
 //   batch   copies are handed over `batch` at a time, at `descriptor` each
 //   start   copy_to_gpu or copy_from_gpu; batch_copy for a batch; shader_copy for copies made by compute units. A copy
 //           with a start time of its own runs alone; a batch without one runs back to back, like packets in the
-//           caller's own ring
+//           caller's own ring. Small copies of a batch to the GPU have small_batch_rate
 #pragma once
 
 #include <cstdint>
