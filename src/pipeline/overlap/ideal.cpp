@@ -5,14 +5,12 @@
 #include <optional>
 #include <vector>
 
+#include "gemm/bound.hpp"
 #include "plan/choose.hpp"
 #include "plan/t3.hpp"
 
 namespace cortado::pipeline {
 namespace {
-
-/// A GEMM is also timed without 1, 2, ... of this many parts of the compute units, up to half of them.
-constexpr std::uint32_t kShares = 32;
 
 class Ideal {
  public:
@@ -39,7 +37,7 @@ class Ideal {
   bool independent() const { return problem_.relation == Relation::independent; }
 
   Nanoseconds fastest_gemm() const {
-    return problem_.relation == Relation::collective_needs_gemm ? tracked_gemm() : gemm_on_fewer_units();
+    return problem_.relation == Relation::collective_needs_gemm ? tracked_gemm() : gemm_beside_others();
   }
 
   /// Of T3 too, whose stores go past the cache and leave it to the operands: each of its programs with all chunks kept
@@ -85,23 +83,38 @@ class Ideal {
     return {ArbitrationPolicy::round_robin, ArbitrationPolicy::mca};
   }
 
-  /// On all compute units, or on those that collectives leave: fewer units share memory, caches and power, and some
-  /// GEMMs are faster on them.
-  Nanoseconds gemm_on_fewer_units() const {
-    const std::uint32_t all = machine_.compute_units;
-    const std::uint32_t dies = machine_.timing->compute->dies;
-    if (!independent() || all <= dies) return alone_.gemm;
-    Nanoseconds saved{};
+  /// Beside collectives that take compute units for a while, or on those that a partition leaves: fewer units share
+  /// memory, caches and power, and some GEMMs are faster on them.
+  Nanoseconds gemm_beside_others() const {
+    if (!independent()) return alone_.gemm;
+    const bool staged = machine_.timing->compute->stages.has_value();
+    Nanoseconds time = staged ? machine_.timing->cores.launch : alone_.gemm;
     for (const GemmShape& gemm : problem_.gemms) {
-      const auto on_all = cost_.gemm(gemm, all);
-      if (!on_all) continue;
-      const auto time = [&](std::uint32_t units) { return cost_.gemm(gemm, units).value_or(*on_all); };
-      Nanoseconds least = std::min(*on_all, time(all - dies));
-      const std::uint32_t step = std::max(all / kShares / dies, 1U) * dies;
-      for (std::uint32_t taken = step; taken <= all / 2; taken += step) least = std::min(least, time(all - taken));
-      saved = saved + (*on_all - least);
+      const std::uint32_t all = machine_.compute_units;
+      const Tiling of_library = choose_tiling(gemm, machine_, all);
+      std::vector<Tiling> kernels{of_library};
+      double least = least_seconds_beside(gemm, of_library, machine_, all - all / 2);
+      for (const std::uint32_t units : partitions()) {
+        const Tiling chosen = choose_tiling(gemm, machine_, units);
+        if (std::ranges::find(kernels, chosen) != kernels.end()) continue;
+        kernels.push_back(chosen);
+        least = std::min(least, least_seconds_beside(gemm, chosen, machine_, all - all / 2));
+      }
+      const double alone = staged ? 0 : estimate_gemm(gemm, of_library, machine_, all).seconds;
+      if (staged) time = time + gemm_start(machine_);
+      time = time - Nanoseconds{static_cast<std::int64_t>((alone - least) * 1e9)};
     }
-    return alone_.gemm - saved;
+    return std::min(alone_.gemm, time);
+  }
+
+  /// Units that strategies leave to GEMMs whose kernels they choose for them: one of each die less, or 1, 2, 4, ...
+  std::vector<std::uint32_t> partitions() const {
+    const std::uint32_t all = machine_.compute_units;
+    std::vector<std::uint32_t> counts;
+    for (std::uint32_t taken = machine_.timing->compute->dies; taken <= all / 2; taken *= 2) {
+      counts.push_back(all - taken);
+    }
+    return counts;
   }
 
   /// One after another: by the library in the given time, on DMA engines or by other kernels, whichever is fastest. The
@@ -123,7 +136,13 @@ class Ideal {
     ChoiceRequest kernels = left_open(request);
     kernels.base.compute_units = machine_.compute_units;
     kernels.among = {kCoresVariants};
-    const std::optional<Nanoseconds> least = least_of(kernels, engines);
+    std::optional<Nanoseconds> least = least_of(kernels, engines);
+    if (independent()) {  // sums keep up with links on few units, too, and leave more of the caches to the others
+      for (const std::uint32_t left : partitions()) {
+        kernels.base.compute_units = machine_.compute_units - left;
+        least = least_of(kernels, least);
+      }
+    }
     const std::optional<Nanoseconds> copies = independent() ? std::nullopt : copying_kernels();
     return least && copies ? std::min(*least, *copies) : least;
   }
