@@ -2,20 +2,30 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "gemm/bound.hpp"
+#include "pipeline/choose.hpp"
 #include "plan/choose.hpp"
 #include "plan/t3.hpp"
 
 namespace cortado::pipeline {
 namespace {
 
+/// Of a shard, or of all rows.
+constexpr std::uint64_t kMostParts = 32;
+
 class Ideal {
  public:
   Ideal(const OverlapProblem& problem, const Machine& machine, const StrategyCosts& costs, const TimesAlone& alone)
-      : problem_(problem), machine_(machine), costs_(costs), cost_(costs.model), alone_(alone) {}
+      : problem_(problem), machine_(machine), costs_(costs), cost_(costs.model), alone_(alone) {
+    if (independent() || machine.timing->engine.uncached_rate.value == 0) return;
+    cached_ = machine;
+    cached_->timing->engine.uncached_rate = {};
+    cached_cost_ = simulated_cost(*cached_);
+  }
 
   /// Of an all-reduce a strategy overlaps the reduce-scatter, or nothing.
   Nanoseconds time() const {
@@ -37,7 +47,37 @@ class Ideal {
   bool independent() const { return problem_.relation == Relation::independent; }
 
   Nanoseconds fastest_gemm() const {
-    return problem_.relation == Relation::collective_needs_gemm ? tracked_gemm() : gemm_beside_others();
+    if (independent()) return gemm_beside_others();
+    const Nanoseconds whole = problem_.relation == Relation::collective_needs_gemm ? tracked_gemm() : alone_.gemm;
+    return std::min(whole, gemm_in_pieces());
+  }
+
+  /// Pieces may fill their last waves better, or find more of their operands in the caches: the least time per row or
+  /// step of k of all pieces that schedules cut. They run one after another.
+  Nanoseconds gemm_in_pieces() const {
+    if (machine_.timing->compute->stages || !problem_.tokens.empty()) return alone_.gemm;
+    const GemmShape& whole = problem_.gemm();
+    const std::uint64_t ranks = problem_.ranks;
+    double least = std::numeric_limits<double>::infinity();
+    const auto add = [&](const GemmShape& piece, double pieces) {
+      if (piece.m == 0 || piece.k == 0) return;
+      const Tiling tiling = choose_tiling(piece, machine_, machine_.compute_units);
+      const double seconds = estimate_gemm(piece, tiling, machine_, machine_.compute_units).seconds;
+      least = std::min(least, pieces * (seconds + static_cast<double>(gemm_start(machine_).value) * 1e-9));
+    };
+    for (std::uint64_t parts = 1; parts <= kMostParts; parts *= 2) {
+      for (const std::uint64_t rows :
+           {whole.m / parts, whole.m / ranks * (ranks - 1) / parts, whole.m / ranks / parts}) {
+        GemmShape piece = whole;
+        piece.m = rows;
+        add(piece, static_cast<double>(whole.m) / static_cast<double>(std::max<std::uint64_t>(rows, 1)));
+      }
+      GemmShape panel = whole;
+      panel.k = whole.k / parts;
+      panel.accumulate = parts > 1;
+      add(panel, static_cast<double>(parts));
+    }
+    return machine_.timing->cores.launch + Nanoseconds{static_cast<std::int64_t>(least * 1e9)};
   }
 
   /// Of T3 too, whose stores go past the cache and leave it to the operands: each of its programs with all chunks kept
@@ -136,11 +176,11 @@ class Ideal {
     ChoiceRequest kernels = left_open(request);
     kernels.base.compute_units = machine_.compute_units;
     kernels.among = {kCoresVariants};
-    std::optional<Nanoseconds> least = least_of(kernels, engines);
+    std::optional<Nanoseconds> least = least_of(kernels, engines, cost_);
     if (independent()) {  // sums keep up with links on few units, too, and leave more of the caches to the others
       for (const std::uint32_t left : partitions()) {
         kernels.base.compute_units = machine_.compute_units - left;
-        least = least_of(kernels, least);
+        least = least_of(kernels, least, cost_);
       }
     }
     const std::optional<Nanoseconds> copies = independent() ? std::nullopt : copying_kernels();
@@ -158,11 +198,12 @@ class Ideal {
     return *both - (*gemm - machine_.timing->cores.launch);
   }
 
+  /// Schedules bring pieces into staging that they use again and again, and that caches hold.
   std::optional<Nanoseconds> fastest_on_engines(const CollectiveRequest& request) const {
     ChoiceRequest engines = left_open(request);
     engines.base.prelaunch = independent();  // nothing that depends on a GEMM is submitted ahead
     engines.among = {kDmaVariants};
-    return least_of(engines, {});
+    return least_of(engines, {}, cached_cost_ ? *cached_cost_ : cost_);
   }
 
   /// Strategies for dependent problems decide where a collective works.
@@ -175,13 +216,14 @@ class Ideal {
   }
 
   /// The shortest of the candidates' times and `least`.
-  std::optional<Nanoseconds> least_of(ChoiceRequest choice, std::optional<Nanoseconds> least) const {
+  std::optional<Nanoseconds> least_of(ChoiceRequest choice, std::optional<Nanoseconds> least,
+                                      const CostModel& cost) const {
     choice.base.host = HostThreads::per_rank;
     choice.base.ranks = problem_.ranks;
     const auto candidates = list_candidates(choice);
     if (!candidates) return least;
     for (const CollectiveRequest& candidate : *candidates) {
-      const auto time = cost_.collective(candidate);
+      const auto time = cost.collective(candidate);
       if (time && (!least || *time < *least)) least = *time;
     }
     return least;
@@ -214,6 +256,8 @@ class Ideal {
   const StrategyCosts& costs_;
   const CostModel& cost_;
   const TimesAlone& alone_;
+  std::optional<Machine> cached_;  // whose engines find everything in the last-level cache
+  std::unique_ptr<CostModel> cached_cost_;
 };
 
 }  // namespace
