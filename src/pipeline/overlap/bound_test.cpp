@@ -14,16 +14,15 @@
 namespace cortado::pipeline {
 namespace bound_test {
 
-/// A GEMM that shares its CUs for a while may fill its last wave better than it does on any number of them alone.
-constexpr double kWaves = 0.002;
+/// Times are whole nanoseconds.
+constexpr double kRoundingUs = 0.002;
 
 void compare(const OverlapProblem& problem, const Machine& machine, std::size_t& compared) {
   const auto report = study_overlap(problem, machine);
   ASSERT_TRUE(report) << to_string(report.error().errors.front());
-  const bool independent = problem.relation == Relation::independent;
   for (const OverlapRow& row : report->rows) {
     ++compared;
-    EXPECT_GE(microseconds(row.time), (independent ? 1 - kWaves : 1) * microseconds(report->ideal))
+    EXPECT_GE(microseconds(row.time), microseconds(report->ideal) - kRoundingUs)
         << machine.name << " " << problem.ranks << " ranks, " << to_string(problem.gemm()) << " "
         << name_of(problem.relation) << " " << problem.collective().collective.name() << " of "
         << problem.collective().bytes.value << ": " << row.strategy;
@@ -31,7 +30,7 @@ void compare(const OverlapProblem& problem, const Machine& machine, std::size_t&
 }
 
 TEST(OverlapBound, NoStrategyIsFasterThanIdeal) {
-  constexpr int kProblems = 40;
+  constexpr int kProblems = 120;
   Random random(14);
   std::size_t compared = 0;
   for (int i = 0; i < kProblems; ++i) {
@@ -41,6 +40,42 @@ TEST(OverlapBound, NoStrategyIsFasterThanIdeal) {
     ASSERT_NO_FATAL_FAILURE(compare(problem, machine, compared));
   }
   EXPECT_GE(compared, 6U * kProblems);
+}
+
+/// Problems that were faster than an earlier form of the bound: kernels chosen for fewer CUs, last waves at a higher
+/// clock, an all-reduce that is faster on fewer CUs, pieces that fit the caches, staging that does.
+TEST(OverlapBound, WhatOnceBeatIt) {
+  struct Case {
+    const char* machine;
+    std::uint32_t ranks;
+    Relation relation;
+    GemmShape gemm;
+    Collective collective;
+    std::uint64_t bytes;
+  };
+  constexpr Relation kIndependent = Relation::independent;
+  const std::array cases{
+      Case{"b200-8", 8, kIndependent, {8192, 512, 4096}, "all-reduce", 2048},
+      Case{"mi300x-8", 8, kIndependent, {24576, 2048, 3072}, "all-to-all", 16777216},
+      Case{"mi300x-8", 8, kIndependent, {2048, 6144, 2048}, "reduce-scatter", 4194304},
+      Case{"h100-8", 8, kIndependent, {16384, 192, 768}, "reduce-scatter", 2048},
+      Case{"mi300x-8+t3", 4, kIndependent, {16384, 1024, 96}, "all-reduce", 201326592},
+      Case{"h100-8", 2, Relation::collective_needs_gemm, {32768, 32, 1536}, "reduce-scatter", 0},
+      Case{"mi300x-8+t3", 2, Relation::gemm_needs_collective, {24576, 12288, 12288}, "all-gather", 0},
+      Case{"mi355x-8", 2, Relation::gemm_needs_collective, {49152, 64, 2048}, "all-to-all", 0},
+  };
+  std::size_t compared = 0;
+  for (const Case& one : cases) {
+    OverlapProblem problem{.relation = one.relation,
+                           .gemms = {one.gemm},
+                           .collectives = {{.collective = one.collective}},
+                           .ranks = one.ranks};
+    if (one.relation == kIndependent) {
+      problem.collectives.front().bytes = Bytes{one.bytes};
+      problem.collectives.front().dtype = one.gemm.dtype;
+    }
+    ASSERT_NO_FATAL_FAILURE(compare(problem, load_machine(one.machine).value(), compared));
+  }
 }
 
 /// Stores past the cache leave it to the operands, so the GEMM of T3 is often faster than the plain one.

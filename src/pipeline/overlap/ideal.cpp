@@ -2,22 +2,30 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "gemm/bound.hpp"
+#include "pipeline/choose.hpp"
 #include "plan/choose.hpp"
 #include "plan/t3.hpp"
 
 namespace cortado::pipeline {
 namespace {
 
-/// A GEMM is also timed without 1, 2, ... of this many parts of the compute units, up to half of them.
-constexpr std::uint32_t kShares = 32;
+/// Of a shard, or of all rows.
+constexpr std::uint64_t kMostParts = 32;
 
 class Ideal {
  public:
   Ideal(const OverlapProblem& problem, const Machine& machine, const StrategyCosts& costs, const TimesAlone& alone)
-      : problem_(problem), machine_(machine), costs_(costs), cost_(costs.model), alone_(alone) {}
+      : problem_(problem), machine_(machine), costs_(costs), cost_(costs.model), alone_(alone) {
+    if (independent() || machine.timing->engine.uncached_rate.value == 0) return;
+    cached_ = machine;
+    cached_->timing->engine.uncached_rate = {};
+    cached_cost_ = simulated_cost(*cached_);
+  }
 
   /// Of an all-reduce a strategy overlaps the reduce-scatter, or nothing.
   Nanoseconds time() const {
@@ -39,7 +47,37 @@ class Ideal {
   bool independent() const { return problem_.relation == Relation::independent; }
 
   Nanoseconds fastest_gemm() const {
-    return problem_.relation == Relation::collective_needs_gemm ? tracked_gemm() : gemm_on_fewer_units();
+    if (independent()) return gemm_beside_others();
+    const Nanoseconds whole = problem_.relation == Relation::collective_needs_gemm ? tracked_gemm() : alone_.gemm;
+    return std::min(whole, gemm_in_pieces());
+  }
+
+  /// Pieces may fill their last waves better, or find more of their operands in the caches: the least time per row or
+  /// step of k of all pieces that schedules cut. They run one after another.
+  Nanoseconds gemm_in_pieces() const {
+    if (machine_.timing->compute->stages || !problem_.tokens.empty()) return alone_.gemm;
+    const GemmShape& whole = problem_.gemm();
+    const std::uint64_t ranks = problem_.ranks;
+    double least = std::numeric_limits<double>::infinity();
+    const auto add = [&](const GemmShape& piece, double pieces) {
+      if (piece.m == 0 || piece.k == 0) return;
+      const Tiling tiling = choose_tiling(piece, machine_, machine_.compute_units);
+      const double seconds = estimate_gemm(piece, tiling, machine_, machine_.compute_units).seconds;
+      least = std::min(least, pieces * (seconds + static_cast<double>(gemm_start(machine_).value) * 1e-9));
+    };
+    for (std::uint64_t parts = 1; parts <= kMostParts; parts *= 2) {
+      for (const std::uint64_t rows :
+           {whole.m / parts, whole.m / ranks * (ranks - 1) / parts, whole.m / ranks / parts}) {
+        GemmShape piece = whole;
+        piece.m = rows;
+        add(piece, static_cast<double>(whole.m) / static_cast<double>(std::max<std::uint64_t>(rows, 1)));
+      }
+      GemmShape panel = whole;
+      panel.k = whole.k / parts;
+      panel.accumulate = parts > 1;
+      add(panel, static_cast<double>(parts));
+    }
+    return machine_.timing->cores.launch + Nanoseconds{static_cast<std::int64_t>(least * 1e9)};
   }
 
   /// Of T3 too, whose stores go past the cache and leave it to the operands: each of its programs with all chunks kept
@@ -85,23 +123,38 @@ class Ideal {
     return {ArbitrationPolicy::round_robin, ArbitrationPolicy::mca};
   }
 
-  /// On all compute units, or on those that collectives leave: fewer units share memory, caches and power, and some
-  /// GEMMs are faster on them.
-  Nanoseconds gemm_on_fewer_units() const {
-    const std::uint32_t all = machine_.compute_units;
-    const std::uint32_t dies = machine_.timing->compute->dies;
-    if (!independent() || all <= dies) return alone_.gemm;
-    Nanoseconds saved{};
+  /// Beside collectives that take compute units for a while, or on those that a partition leaves: fewer units share
+  /// memory, caches and power, and some GEMMs are faster on them.
+  Nanoseconds gemm_beside_others() const {
+    if (!independent()) return alone_.gemm;
+    const bool staged = machine_.timing->compute->stages.has_value();
+    Nanoseconds time = staged ? machine_.timing->cores.launch : alone_.gemm;
     for (const GemmShape& gemm : problem_.gemms) {
-      const auto on_all = cost_.gemm(gemm, all);
-      if (!on_all) continue;
-      const auto time = [&](std::uint32_t units) { return cost_.gemm(gemm, units).value_or(*on_all); };
-      Nanoseconds least = std::min(*on_all, time(all - dies));
-      const std::uint32_t step = std::max(all / kShares / dies, 1U) * dies;
-      for (std::uint32_t taken = step; taken <= all / 2; taken += step) least = std::min(least, time(all - taken));
-      saved = saved + (*on_all - least);
+      const std::uint32_t all = machine_.compute_units;
+      const Tiling of_library = choose_tiling(gemm, machine_, all);
+      std::vector<Tiling> kernels{of_library};
+      double least = least_seconds_beside(gemm, of_library, machine_, all - all / 2);
+      for (const std::uint32_t units : partitions()) {
+        const Tiling chosen = choose_tiling(gemm, machine_, units);
+        if (std::ranges::find(kernels, chosen) != kernels.end()) continue;
+        kernels.push_back(chosen);
+        least = std::min(least, least_seconds_beside(gemm, chosen, machine_, all - all / 2));
+      }
+      const double alone = staged ? 0 : estimate_gemm(gemm, of_library, machine_, all).seconds;
+      if (staged) time = time + gemm_start(machine_);
+      time = time - Nanoseconds{static_cast<std::int64_t>((alone - least) * 1e9)};
     }
-    return alone_.gemm - saved;
+    return std::min(alone_.gemm, time);
+  }
+
+  /// Units that strategies leave to GEMMs whose kernels they choose for them: one of each die less, or 1, 2, 4, ...
+  std::vector<std::uint32_t> partitions() const {
+    const std::uint32_t all = machine_.compute_units;
+    std::vector<std::uint32_t> counts;
+    for (std::uint32_t taken = machine_.timing->compute->dies; taken <= all / 2; taken *= 2) {
+      counts.push_back(all - taken);
+    }
+    return counts;
   }
 
   /// One after another: by the library in the given time, on DMA engines or by other kernels, whichever is fastest. The
@@ -123,7 +176,13 @@ class Ideal {
     ChoiceRequest kernels = left_open(request);
     kernels.base.compute_units = machine_.compute_units;
     kernels.among = {kCoresVariants};
-    const std::optional<Nanoseconds> least = least_of(kernels, engines);
+    std::optional<Nanoseconds> least = least_of(kernels, engines, cost_);
+    if (independent()) {  // sums keep up with links on few units, too, and leave more of the caches to the others
+      for (const std::uint32_t left : partitions()) {
+        kernels.base.compute_units = machine_.compute_units - left;
+        least = least_of(kernels, least, cost_);
+      }
+    }
     const std::optional<Nanoseconds> copies = independent() ? std::nullopt : copying_kernels();
     return least && copies ? std::min(*least, *copies) : least;
   }
@@ -139,11 +198,12 @@ class Ideal {
     return *both - (*gemm - machine_.timing->cores.launch);
   }
 
+  /// Schedules bring pieces into staging that they use again and again, and that caches hold.
   std::optional<Nanoseconds> fastest_on_engines(const CollectiveRequest& request) const {
     ChoiceRequest engines = left_open(request);
     engines.base.prelaunch = independent();  // nothing that depends on a GEMM is submitted ahead
     engines.among = {kDmaVariants};
-    return least_of(engines, {});
+    return least_of(engines, {}, cached_cost_ ? *cached_cost_ : cost_);
   }
 
   /// Strategies for dependent problems decide where a collective works.
@@ -156,13 +216,14 @@ class Ideal {
   }
 
   /// The shortest of the candidates' times and `least`.
-  std::optional<Nanoseconds> least_of(ChoiceRequest choice, std::optional<Nanoseconds> least) const {
+  std::optional<Nanoseconds> least_of(ChoiceRequest choice, std::optional<Nanoseconds> least,
+                                      const CostModel& cost) const {
     choice.base.host = HostThreads::per_rank;
     choice.base.ranks = problem_.ranks;
     const auto candidates = list_candidates(choice);
     if (!candidates) return least;
     for (const CollectiveRequest& candidate : *candidates) {
-      const auto time = cost_.collective(candidate);
+      const auto time = cost.collective(candidate);
       if (time && (!least || *time < *least)) least = *time;
     }
     return least;
@@ -195,6 +256,8 @@ class Ideal {
   const StrategyCosts& costs_;
   const CostModel& cost_;
   const TimesAlone& alone_;
+  std::optional<Machine> cached_;  // whose engines find everything in the last-level cache
+  std::unique_ptr<CostModel> cached_cost_;
 };
 
 }  // namespace
