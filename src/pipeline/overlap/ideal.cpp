@@ -177,7 +177,8 @@ class Ideal {
     kernels.base.compute_units = machine_.compute_units;
     kernels.among = {kCoresVariants};
     std::optional<Nanoseconds> least = least_of(kernels, engines, cost_);
-    if (independent()) {  // sums keep up with links on few units, too, and leave more of the caches to the others
+    const bool sums = request.collective == "all-reduce" || request.collective == "reduce-scatter";
+    if (independent() && sums) {  // they keep up with links on few units, too, and leave more of the caches to others
       for (const std::uint32_t left : partitions()) {
         kernels.base.compute_units = machine_.compute_units - left;
         least = least_of(kernels, least, cost_);
