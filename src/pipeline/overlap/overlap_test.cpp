@@ -178,7 +178,9 @@ TEST(Overlap, AnIndependentProblemMayBeASequence) {
   ASSERT_NE(report.row("conccl"), nullptr);
   EXPECT_GT(report.row("conccl")->speedup, report.row("c3")->speedup);
   EXPECT_GT(report.row("conccl")->comm_cus, 0U) << "of the kernel that adds up";
-  for (const OverlapRow& row : report.rows) EXPECT_GE(row.time, report.gemm_alone) << row.strategy;
+  for (const OverlapRow& row : report.rows) {
+    EXPECT_TRUE(row.bound || row.time >= report.gemm_alone) << row.strategy;
+  }
   // A single gather next to the same GEMMs takes less time.
   OverlapProblem gather = layer;
   gather.collectives.pop_back();

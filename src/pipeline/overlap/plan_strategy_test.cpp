@@ -1,3 +1,6 @@
+#include <string>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -64,18 +67,20 @@ TEST(PlanStrategy, AutoIsWhatTheStudyChooses) {
   EXPECT_THAT(planned->name, testing::StartsWith("tiles-rs"));
 }
 
-// A study would choose serial, which is two programs.
-TEST(PlanStrategy, AutoIsOneProgram) {
+// serial is faster than shards on a mesh, but it is two programs.
+TEST(PlanStrategy, AChoiceCanBeLimitedToOneProgram) {
   const Machine machine = load_machine("mi300x-8").value();
   OverlapProblem problem = problem_of(Relation::gemm_needs_collective);
-  problem.gemms = {{.m = 64, .n = 64, .k = 64}};
-  const auto study = study_overlap(problem, machine);
-  ASSERT_TRUE(study);
-  ASSERT_EQ(study->choice, "serial");
-  const auto planned = plan_strategy(problem, machine, "auto");
-  ASSERT_TRUE(planned) << to_string(planned.error().errors.front());
-  EXPECT_NE(planned->name, "serial");
-  EXPECT_TRUE(prove(planned->program, machine));
+  problem.gemms = {{.m = 16384, .n = 3584, .k = 8192}};
+  const std::vector<std::string> strategies{"serial", "shard-p2p"};
+  const auto any = study_overlap(problem, machine, {.strategies = strategies});
+  const auto one = study_overlap(problem, machine, {.strategies = strategies, .one_program = true});
+  ASSERT_TRUE(any && one);
+  EXPECT_EQ(any->choice, "serial");
+  EXPECT_EQ(any->chosen, nullptr);
+  EXPECT_EQ(one->choice, "shard-p2p");
+  ASSERT_NE(one->chosen, nullptr);
+  EXPECT_EQ(one->chosen->name, "shard-p2p");
 }
 
 TEST(PlanStrategy, KnobsReachTheStrategy) {
