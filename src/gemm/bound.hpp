@@ -4,8 +4,7 @@
 // second: with fewer units the clock is higher, and caches and memory have fewer to serve. Until its last workgroups
 // start, others hold no more units than they ask for, so that u is at least `least_units`, and
 //
-//   rounds     a unit that the GEMM has all the time completes the integral of s(u) workgroups. The last of T
-//   workgroups
+//   rounds     a unit that the GEMM has all the time completes the integral of s(u) workgroups. The last of all T
 //              start no sooner than F = ceil(T / U) - 1 such rounds are over
 //   work       all units together complete the integral of u s(u), which is T - X if X run when the last have started.
 //              X is at least T - F U, or the next round is over, too
