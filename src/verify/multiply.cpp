@@ -217,7 +217,7 @@ class Multiplication {
 
 }  // namespace
 
-Blocks blocks_of(Pieces pieces, std::uint64_t width) {
+Blocks blocks_of(const Pieces& pieces, std::uint64_t width) {
   Blocks blocks;
   const auto add = [&](const Piece& piece) {
     for (const Rectangle& r : rectangles(piece.at, width)) {

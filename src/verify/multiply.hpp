@@ -23,7 +23,7 @@ struct Block {
 using Blocks = SmallVector<Block, 1>;
 
 /// Pieces of a region, addressed by place, as blocks of a matrix with rows of `width` bytes.
-Blocks blocks_of(Pieces pieces, std::uint64_t width);
+Blocks blocks_of(const Pieces& pieces, std::uint64_t width);
 
 /// The value of a part of a block.
 Value value_of(const Block& block, const Rectangle& part);

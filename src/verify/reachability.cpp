@@ -171,7 +171,7 @@ void Reachability::join(const Chain& own, Clock& clock, const Clock& other, bool
   // The lane of a chain that has one must be free for the chain itself.
   const std::uint32_t row = fresh ? clock.row : used_blocks_;
   if (!fresh) used_blocks_ += row_blocks_;
-  if (used_blocks_ > rows_.size()) rows_.resize(2 * used_blocks_);
+  if (used_blocks_ > rows_.size()) rows_.resize(std::size_t{2} * used_blocks_);
   const Block* lanes = rows_.data() + clock.row;
   const Block* others = rows_.data() + other.row;
   Block* joined = rows_.data() + row;

@@ -11,6 +11,7 @@
 // is a step or two: usually, such queues work for busy ones.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
