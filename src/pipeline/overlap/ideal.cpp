@@ -14,7 +14,7 @@
 namespace cortado::pipeline {
 namespace {
 
-/// Of a shard, or of all rows.
+/// Into how many pieces a shard, or the whole GEMM, is cut at most.
 constexpr std::uint64_t kMostParts = 32;
 
 class Ideal {
@@ -126,7 +126,6 @@ class Ideal {
   /// Beside collectives that take compute units for a while, or on those that a partition leaves: fewer units share
   /// memory, caches and power, and some GEMMs are faster on them.
   Nanoseconds gemm_beside_others() const {
-    if (!independent()) return alone_.gemm;
     const bool staged = machine_.timing->compute->stages.has_value();
     Nanoseconds time = staged ? machine_.timing->cores.launch : alone_.gemm;
     for (const GemmShape& gemm : problem_.gemms) {

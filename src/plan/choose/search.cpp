@@ -69,7 +69,7 @@ class Search {
     Nanoseconds enough = kEndless;
     keep(&Candidate::least, [&](Candidate& candidate) {
       const auto bounds = cost_.bounds(request_, candidate.schedule, enough, best);
-      if (!bounds) return refused(candidate, bounds.error());
+      if (!bounds) return refuse(candidate, bounds.error());
       candidate.least = bounds->least;
       candidate.is_hopeless = candidate.least > enough;
       if (!bounds->likely) return true;
@@ -133,12 +133,13 @@ class Search {
 
   /// Whether there is an answer.
   bool noted(Candidate& candidate, const Result<Nanoseconds>& answer, Nanoseconds Candidate::*time) {
-    if (!answer) return refused(candidate, answer.error());
+    if (!answer) return refuse(candidate, answer.error());
     candidate.*time = *answer;
     return true;
   }
 
-  bool refused(const Candidate& candidate, const Diagnostic& reason) {
+  /// It is no candidate any more.
+  bool refuse(const Candidate& candidate, const Diagnostic& reason) {
     choice_.refused.push_back({candidate.schedule, reason});
     return false;
   }
