@@ -87,12 +87,15 @@ OwnFiles& own_files() {
   return files;
 }
 
-/// Files of this user whose rank 0 ended before all ranks had attached.
+/// Files of this user whose rank 0 ended before all ranks had attached. A file that has not got its own name yet may
+/// not be locked yet either: only an old one counts as left over.
 void remove_left_over() {
   std::error_code ignored;
+  const auto old = std::filesystem::file_time_type::clock::now() - std::chrono::minutes(1);
   for (const auto& entry : std::filesystem::directory_iterator(kFolder, ignored)) {
     const std::string path = entry.path().string();
     if (!entry.path().filename().string().starts_with(file_prefix()) || own_files().has(path)) continue;
+    if (entry.path().has_extension() && !(entry.last_write_time(ignored) < old)) continue;
     const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
     if (file < 0) continue;
     if (!is_locked(file, 0)) ::unlink(path.c_str());
@@ -162,14 +165,13 @@ Status Segment::create(const std::string& path) {
   header().ranks = ranks_;
   header().window_bytes = window_bytes_;
   header().ready.store(1, std::memory_order_release);
-  if (::link(unfinished.c_str(), path.c_str()) != 0) {
+  if (::renameat2(AT_FDCWD, unfinished.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0) {
     const int error = errno;
     ::unlink(unfinished.c_str());
-    if (error != EEXIST) return fail(join_error("link " + path, error));
+    if (error != EEXIST) return fail(join_error("renameat2 " + path, error));
     return fail("runtime.join", "another rank 0 is already creating a communicator of this name",
                 "use a unique number for every rank, and a unique name for every communicator");
   }
-  ::unlink(unfinished.c_str());
   return {};
 }
 
