@@ -25,6 +25,10 @@ if(CORTADO_SANITIZE)
                                                    -fno-sanitize-recover=all)
   # At its default clang spends two thirds of the build on functions that grew large by inlining and instrumentation.
   target_compile_options(cortado_options INTERFACE "$<$<CXX_COMPILER_ID:Clang>:SHELL:-mllvm -inline-threshold=30>")
+  # Uses after return are not looked for: the code for that is in every function. Uses after scope are.
+  if(CORTADO_SANITIZE MATCHES "address")
+    target_compile_options(cortado_options INTERFACE $<$<CXX_COMPILER_ID:Clang>:-fsanitize-address-use-after-return=never>)
+  endif()
   target_link_options(cortado_options INTERFACE -fsanitize=${CORTADO_SANITIZE})
   target_compile_definitions(cortado_options INTERFACE CORTADO_SANITIZED)
 endif()
@@ -120,7 +124,7 @@ endfunction()
 
 # The modules in which tests spend their time. Under the sanitizers the others are not optimised, which halves the time
 # that they take to compile.
-set(CORTADO_BUSY_MODULES base executor gemm plan runtime serve sim sim_fast sim_fluid sim_power soft verify)
+set(CORTADO_BUSY_MODULES base executor gemm machine plan runtime serve sim sim_fast sim_fluid sim_power soft verify)
 
 function(cortado_module)
   cmake_parse_arguments(arg "NOT_INSTALLED" "NAME" "GENERATED;LINKS;PRIVATE_LINKS;TEST_LINKS;OTHER_TESTS" ${ARGN})

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "harness.hpp"
-#include "tests/support/swept_ranks.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace cortado::product {
 namespace collective_test {

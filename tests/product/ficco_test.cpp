@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "harness.hpp"
-#include "tests/support/swept_ranks.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace cortado::product {
 namespace ficco_test {

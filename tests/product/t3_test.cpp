@@ -11,7 +11,7 @@
 #include "cortado/program.hpp"
 
 #include "harness.hpp"
-#include "tests/support/swept_ranks.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace cortado::product {
 namespace t3_test {

@@ -4,6 +4,8 @@
 #include "cortado/study.hpp"
 #include "cortado/target.hpp"
 
+#include "tests/support/sanitized.hpp"
+
 namespace cortado::pipeline {
 namespace baseline_test {
 
@@ -56,7 +58,7 @@ TEST(OverlapBaseline, TheGemmOfSerialEndsBehindTheCollectiveThatItNeeds) {
 TEST(OverlapBaseline, NoStrategyIsFasterThanIdeal) {
   for (const char* name : {"mi300x-8", "h100-8"}) {
     const Machine machine = load_machine(name).value();
-    for (const std::uint64_t rows : {64U, 512U, 8192U}) {
+    for (const std::uint64_t rows : tried_values({64U, 512U, 8192U}, 1)) {
       const GemmShape gemm{rows, 2048, 2048};
       std::vector<OverlapProblem> problems{problem_of("all-gather", Relation::gemm_needs_collective, gemm),
                                            problem_of("reduce-scatter", Relation::collective_needs_gemm, gemm),

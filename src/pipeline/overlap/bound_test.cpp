@@ -10,6 +10,7 @@
 #include "base/random.hpp"
 #include "gemm/gemm.hpp"
 #include "pipeline/overlap/random_problem.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace cortado::pipeline {
 namespace bound_test {
@@ -30,7 +31,7 @@ void compare(const OverlapProblem& problem, const Machine& machine, std::size_t&
 }
 
 TEST(OverlapBound, NoStrategyIsFasterThanIdeal) {
-  constexpr int kProblems = 120;
+  constexpr int kProblems = tried_problems(120);
   Random random(14);
   std::size_t compared = 0;
   for (int i = 0; i < kProblems; ++i) {
@@ -80,7 +81,7 @@ TEST(OverlapBound, WhatOnceBeatIt) {
 
 /// Stores past the cache leave it to the operands, so the GEMM of T3 is often faster than the plain one.
 TEST(OverlapBound, NorIsT3OnItsOwnMachines) {
-  constexpr int kProblems = 24;
+  constexpr int kProblems = tried_problems(24);
   constexpr std::array kMachines{"t3-ring-8", "t3-ring-16", "mi300x-8+t3"};
   Random random(3);
   std::size_t compared = 0;
@@ -103,7 +104,7 @@ TEST(OverlapBound, SmallOnes) {
   for (const char* const name : kMachinesOfProblems) {
     const Machine machine = load_machine(name).value();
     for (const Collective collective : {Collective("all-gather"), Collective("all-to-all")}) {
-      for (const std::uint64_t side : {64U, 128U, 512U}) {
+      for (const std::uint64_t side : tried_values({64U, 128U, 512U}, 1)) {
         const OverlapProblem problem{.relation = Relation::gemm_needs_collective,
                                      .gemms = {{side, side, side}},
                                      .collectives = {{.collective = collective}}};

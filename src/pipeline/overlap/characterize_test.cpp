@@ -140,6 +140,7 @@ TEST(Characterize, NothingDependsOnTheNumberOfThreads) {
   EXPECT_EQ(maps[0], maps[1]);
 }
 
+#ifndef CORTADO_SANITIZED  // it checks numbers; what computes them is tried by the next one, too
 TEST(ScheduleMap, EveryPublishedScheduleIsAmongTheBestOfThemSomewhere) {
   std::map<std::string, std::size_t> near;
   const std::vector<std::string> published{"serial-dma",      "shard-p2p",         "uniform-fused-1d",
@@ -166,6 +167,7 @@ TEST(ScheduleMap, EveryPublishedScheduleIsAmongTheBestOfThemSomewhere) {
     EXPECT_GT(near[name], 0U) << name;
   }
 }
+#endif
 
 // One question, one answer.
 TEST(ScheduleMap, AnswersAsAStudyOfTheSameGemm) {

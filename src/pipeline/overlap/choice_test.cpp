@@ -10,6 +10,7 @@
 #include "base/random.hpp"
 #include "gemm/gemm.hpp"
 #include "pipeline/overlap/random_problem.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace cortado::pipeline {
 namespace choice_test {
@@ -56,7 +57,7 @@ void expect_one_answer(Random& random, int problems) {
 
 TEST(OverlapChoice, TheTableAndTheSearchAgree) {
   Random random(3);
-  expect_one_answer(random, 60);
+  expect_one_answer(random, tried_problems(60));
 }
 
 // Problems for which they did not: likely times of ways differ most where launches count, and kernels of the search

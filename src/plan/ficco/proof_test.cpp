@@ -7,7 +7,7 @@
 #include "cortado/target.hpp"
 
 #include "plan/ficco/testing.hpp"
-#include "tests/support/swept_ranks.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace cortado::plan {
 namespace ficco_proof_test {

@@ -7,7 +7,7 @@
 #include "cortado/target.hpp"
 
 #include "plan/t3/testing.hpp"
-#include "tests/support/swept_ranks.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace cortado::plan {
 namespace t3_proof_test {
