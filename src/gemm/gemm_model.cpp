@@ -67,11 +67,6 @@ double scale_bytes(std::uint32_t block) {
   return block > 0 ? real(sizeof(float)) / block : 0;
 }
 
-/// x^p, for the sharpness of most machines without std::pow.
-double power_of(double x, double p) {
-  return p == 3.5 ? x * x * x * std::sqrt(x) : std::pow(x, p);
-}
-
 }  // namespace
 
 double tile_cost(const Tiling& tiling, double operand_cost) {
@@ -256,7 +251,7 @@ bool GemmModel::takes_longer(double seconds, double units, double clock_ghz) con
   const double p = machine_->timing->compute->overlap_sharpness;
   const Terms terms = terms_of_units(units, clock_ghz);
   if (p == 0 || seconds <= terms.beside) return least_seconds(units, clock_ghz) > seconds;
-  return powers(terms).of_units > power_of(seconds - terms.beside, p);
+  return powers(terms).of_units > std::pow(seconds - terms.beside, p);
 }
 
 GemmModel::Terms GemmModel::terms(double units, double clock_ghz, const GemmSurroundings& beside) const {
@@ -285,9 +280,9 @@ GemmModel::Terms GemmModel::terms(double units, double clock_ghz, const GemmSurr
 
 GemmModel::Powers GemmModel::powers(const Terms& terms) const {
   const double p = machine_->timing->compute->overlap_sharpness;
-  double of_units = power_of(terms.products, p) + power_of(terms.latency, p) + power_of(terms.l2, p);
-  if (terms.overhead > 0) of_units = power_of(std::pow(of_units, 1 / p) + terms.overhead, p);
-  return {of_units, of_units + power_of(terms.memory, p)};
+  double of_units = std::pow(terms.products, p) + std::pow(terms.latency, p) + std::pow(terms.l2, p);
+  if (terms.overhead > 0) of_units = std::pow(std::pow(of_units, 1 / p) + terms.overhead, p);
+  return {of_units, of_units + std::pow(terms.memory, p)};
 }
 
 GemmModel::Body GemmModel::body(const Terms& terms) const {
@@ -299,7 +294,7 @@ GemmModel::Body GemmModel::body(const Terms& terms) const {
   }
   const auto [units_p, all_p] = powers(terms);
   const double all = std::max(std::pow(all_p, 1 / p), of_memory);
-  const double share = std::min(1.0, power_of(of_memory, p) / all_p);
+  const double share = std::min(1.0, std::pow(of_memory, p) / all_p);
   const double units = std::pow(units_p, 1 / p);
   const double waits = std::min(1.0, 2 * share);  // units do, for the memory
   return {all, units + (all - units) * std::min(1.0, 2 * (1 - share)) + terms.beside,

@@ -13,8 +13,10 @@
 // write: updates of the next iteration must come after it, or the tracker would count them for this one; anything else
 // must come after it or after every single update.
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -183,8 +185,7 @@ class ConflictFinder {
       auto& map = touched_[region.buffer.value][cell.strip];
       map.update(cell.begin, cell.end, [&](std::uint64_t begin, std::uint64_t end, Touched& touched) {
         compare(touched.writes, second, region.buffer, {cell.strip, begin, end});
-        erase_if(touched.reads, [&](Node other) { return other == node || known_before(other, node); });
-        touched.reads.push_back(node);
+        add_read(touched.reads, node);
       });
     });
   }
@@ -200,7 +201,7 @@ class ConflictFinder {
           if (touched == nullptr) return;
           const Strips::Cell part{cell.strip, begin, end};
           compare(touched->writes, overwrites, region.buffer, part);
-          for (const Node other : touched->reads) compare_one(other, after_read, region.buffer, part);
+          for (const Node other : last_reads(touched->reads)) compare_one(other, after_read, region.buffer, part);
         };
         map.replace(cell.begin, cell.end, Touched{lists_.only(node)}, compare_all);
         return;
@@ -209,14 +210,15 @@ class ConflictFinder {
         const Strips::Cell part{cell.strip, begin, end};
         const bool joins = is_same_write(touched, node);
         compare(joins ? touched.writes_before : touched.writes, overwrites, region.buffer, part);
-        for (const Node other : touched.reads) compare_one(other, after_read, region.buffer, part);
+        const std::span<const Node> reads = last_reads(touched.reads);
+        for (const Node other : reads) compare_one(other, after_read, region.buffer, part);
         if (joins) {
           compare(touched.reads_before, after_read, region.buffer, part);
         } else {
           touched.writes_before = std::exchange(touched.writes, NodeLists::kEmpty);
           touched.reads_before = NodeLists::kEmpty;
         }
-        for (const Node other : touched.reads) touched.reads_before = lists_.plus(touched.reads_before, other);
+        for (const Node other : reads) touched.reads_before = lists_.plus(touched.reads_before, other);
         touched.reads.clear();
         touched.writes = lists_.plus(touched.writes, node);
       });
@@ -278,6 +280,43 @@ class ConflictFinder {
     }
   }
 
+  using Reads = decltype(Touched::reads);
+
+  // A read stands for those that finish before it in its chain. They are left out at once while there are few; of more,
+  // which hundreds of ranks make, only now and then, and before the reads are compared.
+  static constexpr std::size_t kFewReads = 16;
+
+  void add_read(Reads& reads, Node node) {
+    if (reads.size() < kFewReads) {
+      erase_if(reads, [&](Node other) { return other == node || known_before(other, node); });
+    } else if (reads.back() == node) {
+      return;
+    } else if (std::has_single_bit(reads.size())) {
+      const std::span<const Node> last = last_reads(reads);
+      std::ranges::copy(last, reads.begin());
+      reads.truncate(last.size());
+    }
+    reads.push_back(node);
+  }
+
+  /// Those that none stands for, in their order. Valid until the next call.
+  std::span<const Node> last_reads(const Reads& reads) {
+    if (reads.size() < kFewReads) return {reads.begin(), reads.end()};
+    last_of_chain_.resize(unrolled_.chain_count(), kNoNode);
+    last_reads_.assign(reads.begin(), reads.end());
+    for (auto read = last_reads_.rbegin(); read != last_reads_.rend(); ++read) {
+      Node& last = last_of_chain_[unrolled_.step(*read).chain];
+      if (last == kNoNode) {
+        last = *read;
+      } else if (unrolled_.completion(*read) <= last) {
+        *read = kNoNode;
+      }
+    }
+    std::erase(last_reads_, kNoNode);
+    for (const Node read : reads) last_of_chain_[unrolled_.step(read).chain] = kNoNode;
+    return last_reads_;
+  }
+
   /// Order within one chain, which needs no search.
   bool known_before(Node first, Node second) const {
     return unrolled_.step(first).chain == unrolled_.step(second).chain && unrolled_.completion(first) <= second;
@@ -298,6 +337,8 @@ class ConflictFinder {
   std::vector<Conflict> conflicts_;
   RegionOwners owners_;  // trackers
   NodeLists lists_;
+  std::vector<Node> last_reads_;                            // of last_reads
+  std::vector<Node> last_of_chain_;                         // scratch space of last_reads
   std::vector<std::vector<IntervalMap<Touched>>> touched_;  // by buffer and strip
 };
 

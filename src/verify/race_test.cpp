@@ -1,4 +1,7 @@
 // verify.race
+#include <algorithm>
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,6 +49,23 @@ TEST(VerifyRace, CallerOverwritesAnInputThatIsStillRead) {
   expect_race(program,
               "the caller of rank 0 may overwrite the input in0[0, 64) for the next iteration while rank 0, queue "
               "dma0.1, command 0");
+}
+
+// More readers of the same bytes than are examined at once.
+TEST(VerifyRace, OfManyReadersEachIsOrderedOrReported) {
+  constexpr std::uint32_t kRanks = 40;
+  Program program = testing::all_gather_per_rank(kRanks);
+  EXPECT_THAT(errors_of(program), IsEmpty());
+  // Queue dma0.25 reads the input once more, after its signals: nothing waits for that.
+  auto& commands = commands_of(program, "dma0.25");
+  commands.push_back(commands.front());
+  const auto errors = errors_of(program, {.max_errors_per_rule = 100});
+  const auto about_input = std::ranges::count_if(errors, [](const Diagnostic& error) {
+    return error.message.find("may overwrite the input in0[0, 64)") != std::string::npos;
+  });
+  EXPECT_EQ(about_input, 1);
+  expect_race(program,
+              "may overwrite the input in0[0, 64) for the next iteration while rank 0, queue dma0.25, command 3");
 }
 
 TEST(VerifyRace, NextIterationOverwritesAnOutputThatIsStillRead) {
