@@ -81,7 +81,7 @@ Document schedule_map_document(const ScheduleMap& map) {
                     {"machine", map.machine, "modelled machine"},
                     {"schedules", map.schedules, "strategies that were compared"}};
   std::vector<Field<MapCell>> fields{
-      {{.key = "m", .head = "M", .meaning = "rows over all GPUs"},
+      {{.key = "m", .head = "M", .meaning = "rows of the GEMM on each GPU"},
        [](const MapCell& cell) { return Cell(cell.m).shown_as(map_number(cell.m)); }},
       {{.key = "k", .head = "K", .meaning = "depth"},
        [](const MapCell& cell) { return Cell(cell.k).shown_as(map_number(cell.k)); }},

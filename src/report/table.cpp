@@ -27,8 +27,11 @@ constexpr int kDigitsOfG = 6;
 
 std::string number_text(double value, int digits, Notation notation) {
   switch (notation) {
-    case Notation::fixed:
-      return fmt::format("{:.{}f}", value, digits);
+    case Notation::fixed: {
+      const std::string text = fmt::format("{:.{}f}", value, digits);
+      const bool is_minus_zero = text.front() == '-' && text.find_first_not_of("-0.") == std::string::npos;
+      return is_minus_zero ? text.substr(1) : text;
+    }
     case Notation::with_sign:
       return with_sign(value, digits);
     case Notation::significant:

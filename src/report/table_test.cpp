@@ -144,6 +144,8 @@ TEST(Table, NumbersAreWrittenAsTheirColumnSays) {
   EXPECT_EQ(text(750.0, Notation::shortest, 4), "750");
   EXPECT_EQ(text(7, Notation::fixed, 2), "7");
   EXPECT_EQ(text(Cell(0).shown_as("dma"), Notation::fixed, 2), "dma");
+  EXPECT_EQ(text(Cell(-0.04), Notation::fixed, 1), "0.0");
+  EXPECT_EQ(text(Cell(-0.06), Notation::fixed, 1), "-0.1");
   EXPECT_EQ(text(true, Notation::fixed, 0), "yes");
   EXPECT_EQ(text(Cell::List{"a", "b"}, Notation::fixed, 0), "a, b");
 }

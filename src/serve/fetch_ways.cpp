@@ -13,12 +13,16 @@ namespace cortado::serve {
 namespace {
 
 /// A line through two sizes may start below 0 where batches fill up: no job takes less than no time.
-TransferCost line_of(const pipeline::KvFetchCost& cost) {
-  return {.fixed_s = std::max(0.0, cost.seconds_fixed),
-          .per_block_s = cost.seconds_per_block,
-          .host_fixed_s = std::max(0.0, cost.host_seconds_fixed),
-          .host_per_block_s = cost.host_seconds_per_block,
-          .link_bytes_per_block = cost.link_bytes_per_block};
+TransferCost transfer_cost(const pipeline::KvFetchCost& cost) {
+  TransferCost made{.fixed_s = std::max(0.0, cost.seconds_fixed),
+                    .per_block_s = cost.seconds_per_block,
+                    .host_fixed_s = std::max(0.0, cost.host_seconds_fixed),
+                    .host_per_block_s = cost.host_seconds_per_block,
+                    .link_bytes_per_block = cost.link_bytes_per_block};
+  for (const auto& [blocks, seconds, host_seconds] : cost.few) {
+    made.few.push_back({static_cast<double>(blocks), seconds, host_seconds});
+  }
+  return made;
 }
 
 /// Strategies write with the same calls or packets that they read with. Those with a special way of reading (kernels,
@@ -57,7 +61,7 @@ Outcome<FetchCost> fetch_way(const std::string& name, const FetchedCache& cache,
   question.strategy = store_of(name);
   const auto store = pipeline::kv_fetch_cost(question, machine);
   if (!store) return fail(store.error());
-  FetchCost cost{.name = name, .load = line_of(*load), .store = line_of(*store)};
+  FetchCost cost{.name = name, .load = transfer_cost(*load), .store = transfer_cost(*store)};
   const HostLinkTiming& link = *machine.timing->host_link;
   cost.both_rate = (load->compute_units > 0 ? link.units_both : link.both).bytes_per_second();
   cost.compute_share = static_cast<double>(load->compute_units) / machine.compute_units;

@@ -10,7 +10,7 @@ void HostLink::add(Direction direction, std::uint64_t tag, std::uint32_t blocks,
   advance(now_ns);
   const TransferCost& cost = cost_.of(direction);
   Work work{.job = {.tag = tag, .blocks = blocks, .start_ns = now_ns}};
-  work.left_s = cost.fixed_s + blocks * cost.per_block_s;
+  work.left_s = cost.seconds(blocks);
   // The bytes alone need link_s; with half of the rate that both directions reach together, which may be less, longer.
   // If the host's calls are slower than that, they hide the difference.
   const double bytes = blocks * cost.link_bytes_per_block;

@@ -31,6 +31,21 @@ TEST(HostLink, JobsOfADirectionRunOneAfterAnother) {
   EXPECT_NEAR(link.busy_seconds(HostLink::load), 5e-3, 1e-9);
 }
 
+/// 1 block 0.2 ms, 4 blocks 0.5 ms; from 11 blocks on the line, which is there at 2.1 ms.
+TEST(HostLink, FewBlocksAreNotOnTheLine) {
+  FetchCost few = cost();
+  few.load.few = {{1, 2e-4, 1e-4}, {4, 5e-4, 2e-4}, {11, 2.1e-3, 3e-4}};
+  EXPECT_DOUBLE_EQ(few.load.seconds(1), 2e-4);
+  EXPECT_DOUBLE_EQ(few.load.seconds(2), 3e-4);
+  EXPECT_DOUBLE_EQ(few.load.seconds(4), 5e-4);
+  EXPECT_DOUBLE_EQ(few.load.seconds(11), 2.1e-3);
+  EXPECT_DOUBLE_EQ(few.load.seconds(20), 3e-3);
+  EXPECT_DOUBLE_EQ(few.load.host_seconds(4), 2e-4);
+  HostLink link(few);
+  link.add(HostLink::load, 1, 2, 0);
+  EXPECT_EQ(link.next_end(HostLink::load), 300'000);
+}
+
 /// 190 blocks: 20 ms for 950 MB. With 40 GB/s for each direction they need 23.75 ms, 1.1875 times as long. The load is
 /// alone for 10 ms, half of its work; the rest takes 11.875 ms next to the store.
 TEST(HostLink, DirectionsSlowEachOtherDown) {

@@ -45,7 +45,7 @@ bool Replica::look_up(std::uint32_t slot) {
 void Replica::move_blocks(HostLink::Direction direction, std::uint64_t tag, std::uint32_t blocks) {
   const std::uint32_t pages = blocks * pool_.block_pages();
   const TransferCost& cost = direction == HostLink::load ? config_.fetch->load : config_.fetch->store;
-  host_s_ += cost.host_fixed_s + pages * cost.host_per_block_s;
+  host_s_ += cost.host_seconds(pages);
   link_.add(direction, tag, pages, now_ns_);
 }
 

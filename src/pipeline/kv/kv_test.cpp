@@ -83,6 +83,29 @@ TEST(KvCosts, AreLinesThroughSimulations) {
   EXPECT_NEAR(whole->seconds_per_block, 655360 / 55e9, 2e-7);
 }
 
+/// Calls of a batch have a size: the line through many blocks begins far above the time of one.
+TEST(KvCosts, OfFewBlocksAreThoseOfTheTransfer) {
+  const Machine machine = load_machine("h100-8").value();
+  const Model model = load_model("llama-3.1-8b").value();
+  const auto cost = kv_fetch_cost({.model = model, .tp = 2, .strategy = "batch"}, machine);
+  ASSERT_TRUE(cost.has_value());
+  auto request = kv_request(model, {.tp = 2}, machine);
+  ASSERT_TRUE(request.has_value());
+  const auto strategy = plan::find_kv_strategy("batch");
+  ASSERT_TRUE(strategy.has_value());
+  ASSERT_GE(cost->few.size(), 3U);
+  EXPECT_EQ(cost->few.front().blocks, 1U);
+  for (std::size_t i = 0; i + 1 < cost->few.size(); ++i) {
+    request->blocks = cost->few[i].blocks;
+    const auto transfer = simulate_kv(*strategy, *request, machine);
+    ASSERT_TRUE(transfer.has_value());
+    EXPECT_DOUBLE_EQ(cost->few[i].seconds, transfer->seconds) << request->blocks;
+    EXPECT_LT(cost->few[i].seconds, cost->few[i + 1].seconds);
+  }
+  const auto& last = cost->few.back();
+  EXPECT_NEAR(last.seconds, cost->seconds_fixed + static_cast<double>(last.blocks) * cost->seconds_per_block, 1e-9);
+}
+
 /// 83.4 GB/s of the link, less the start and the end of 100 blocks of 2 MiB.
 TEST(HostCopies, ShareTheLinkBetweenDirections) {
   const Machine machine = load_machine("h100-8").value();

@@ -190,6 +190,13 @@ Outcome<KvFetchCost> kv_fetch_cost(const KvFetchQuestion& question, const Machin
   cost.energy_j_per_block = line->per_block.joules;
   cost.compute_units = kv_compute_units(*strategy, machine);
   cost.fragments_per_block = request->fragments;
+  for (request->blocks = 1; request->blocks < line->from_blocks; request->blocks *= 2) {
+    const auto few = simulate_kv(*strategy, *request, machine);
+    if (!few) return fail(few.error());
+    cost.few.push_back({request->blocks, few->seconds, few->host_seconds});
+  }
+  const KvTransfer first = line->at(line->from_blocks);
+  cost.few.push_back({line->from_blocks, first.seconds, first.host_seconds});
   return cost;
 }
 

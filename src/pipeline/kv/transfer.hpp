@@ -67,8 +67,8 @@ std::uint32_t kv_compute_units(const plan::NamedKvStrategy& strategy, const Mach
 double kv_link_bytes(const plan::NamedKvStrategy& strategy, const plan::KvRequest& request);
 
 // The cost of fetching KV blocks from host memory into every GPU of a tensor-parallel group, as a line through
-// simulated programs: the time of n blocks is seconds_fixed + n x seconds_per_block. For callers that ask thousands of
-// times, such as a simulator of serving.
+// simulated programs: the time of n blocks is seconds_fixed + n x seconds_per_block; and as the times of few blocks,
+// which are not on that line. For callers that ask thousands of times, such as a simulator of serving.
 
 struct KvFetchQuestion {
   Model model;
@@ -91,6 +91,13 @@ struct KvFetchCost {
   double energy_j_per_block = 0;          ///< of all GPUs; 0 if the machine does not describe power
   std::uint32_t compute_units = 0;        ///< occupied meanwhile
   std::uint64_t fragments_per_block = 0;  ///< copies
+
+  struct Few {
+    std::uint64_t blocks = 0;
+    double seconds = 0;
+    double host_seconds = 0;
+  };
+  std::vector<Few> few{};  ///< 1, 2, 4, ... blocks up to where the line begins, ascending
 };
 
 /// Refuses unsuitable models, layouts and strategies (kv.*), and machines without host links (machine.host_link).

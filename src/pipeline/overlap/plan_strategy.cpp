@@ -18,8 +18,12 @@ Outcome<PlannedOverlap> plan_best(const OverlapProblem& problem, const Machine& 
       {.strategies = {std::string(kAutoStrategy)}, .knobs = knobs, .one_program = true, .threads = threads});
   if (!report) return fail(report.error());
   if (!report->chosen) {
-    return fail_at(Stage::plan, {"overlap.program", fmt::format("{} is not one program", report->choice),
-                                 "name a strategy; see cortado list strategies"});
+    return fail_at(
+        Stage::plan,
+        {"overlap.program",
+         fmt::format("only {} can be planned here, which is two programs: the GEMM and the library's collective",
+                     report->choice),
+         "cortado overlap with the same arguments says why the other strategies are left out"});
   }
   return *report->chosen;
 }

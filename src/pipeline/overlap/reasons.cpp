@@ -83,8 +83,11 @@ std::string time_reason(const OverlapReport& report, const OverlapRow& best) {
   if (best.dil && std::abs(*best.dil - 1) >= 0.005) {
     // Tiles that wait or release are those of one GEMM, but others than a library would take.
     const bool tiles = family_of(best) == "tiles";
-    const std::string_view what = tiles ? "its tiles make the GEMM take" : "the split GEMM takes";
-    const std::string_view than = tiles ? "library's" : "whole one";
+    const bool split = best.steps > 1;
+    const std::string_view what = tiles   ? "its tiles make the GEMM take"
+                                  : split ? "the split GEMM takes"
+                                          : "its GEMM takes";
+    const std::string_view than = tiles ? "library's" : split ? "whole one" : "GEMM alone";
     constexpr double kTwice = 2;
     sentences.push_back(*best.dil >= kTwice
                             ? fmt::format("this although {} {:.0f} times as long as the {}", what, *best.dil, than)

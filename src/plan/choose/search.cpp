@@ -43,6 +43,7 @@ class Search {
     std::vector<Candidate> all = left_;
     for (std::size_t refused = 0;; refused = choice_.refused.size()) {
       left_ = all;
+      set_aside_.clear();
       choice_.work = {.candidates = choice_.work.candidates};
       estimate();
       refused = choice_.refused.size();
@@ -55,6 +56,7 @@ class Search {
       all = left_;
     }
     if (left_.empty()) return fail(reason_of_serial());
+    reconsider();
     choice_.schedule = left_.front().schedule;
     choice_.time = left_.front().time;
     if (left_.size() > 1) choice_.runner_up = {left_[1].schedule, left_[1].time};
@@ -92,7 +94,10 @@ class Search {
   void estimate() {
     std::optional<Nanoseconds> best;
     keep(&Candidate::likely, [&](Candidate& candidate) {
-      if (best && real(candidate.least) > (1 + kSearchMargin) * real(*best)) return pruned();
+      if (best && real(candidate.least) > (1 + kSearchMargin) * real(*best)) {
+        set_aside_.push_back(candidate);
+        return pruned();
+      }
       const bool known =
           candidate.is_estimated || noted(candidate, cost_.likely(request_, candidate.schedule), &Candidate::likely);
       if (!known) return false;
@@ -115,6 +120,26 @@ class Search {
       best = best ? std::min(*best, candidate.time) : candidate.time;
       return true;
     });
+  }
+
+  /// Those that were left out because of a likely time that turned out to be too short.
+  void reconsider() {
+    for (Candidate& candidate : set_aside_) {
+      const Nanoseconds best = left_.front().time;
+      if (candidate.least > best) continue;
+      if (candidate.is_hopeless) {
+        if (!noted(candidate, cost_.least(request_, candidate.schedule, kEndless), &Candidate::least)) continue;
+        if (candidate.least > best) continue;
+      }
+      if (!noted(candidate, cost_.likely(request_, candidate.schedule), &Candidate::likely)) continue;
+      --choice_.work.pruned;
+      ++choice_.work.estimated;
+      if (hoped_time(candidate) > real(best)) continue;
+      if (!noted(candidate, cost_.exact(request_, candidate.schedule), &Candidate::time)) continue;
+      ++choice_.work.simulated;
+      left_.push_back(candidate);
+      keep(&Candidate::time, [](const Candidate&) { return true; });
+    }
   }
 
   /// Asks one candidate after the other. Those that stay are ordered by what was asked, of equal ones the first in the
@@ -170,7 +195,8 @@ class Search {
   const DependentRequest& request_;
   const CostModel& cost_;
   const std::uint32_t ranks_;
-  std::vector<Candidate> left_;  // that may still win
+  std::vector<Candidate> left_;       // that may still win
+  std::vector<Candidate> set_aside_;  // of the others, those whose least time is well above the best likely one
   ScheduleChoice choice_;
 };
 

@@ -399,8 +399,8 @@ void Schedule::check_links(RankId rank, const Command& command) {
     if (owner == rank || machine_->linked[rank.value][owner.value]) continue;
     refuse("plan.link",
            fmt::format("GPU {} of {} cannot address the memory of GPU {}", rank.value, machine_->name, owner.value),
-           "pcpy, swap, cores-ll, cores-simple, sends and serial-dma go through a third GPU with links to both; rings "
-           "only need neighbours; or use ranks that are all linked, such as --ranks 2");
+           "pcpy, swap, cores-ll, cores-simple, sends and serial-dma go through a third GPU if one has links to both; "
+           "rings only need neighbours; or use ranks that are all linked, such as --ranks 2");
   }
 }
 

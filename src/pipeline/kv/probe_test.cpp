@@ -1,2 +1,0 @@
-#include "pipeline/kv/transfer.hpp"
-cortado::pipeline::KvFetchCost c;
