@@ -1,7 +1,5 @@
 #include "serve/fetch_ways.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "base/text.hpp"
@@ -12,11 +10,10 @@
 namespace cortado::serve {
 namespace {
 
-/// A line through two sizes may start below 0 where batches fill up: no job takes less than no time.
 TransferCost transfer_cost(const pipeline::KvFetchCost& cost) {
-  TransferCost made{.fixed_s = std::max(0.0, cost.seconds_fixed),
+  TransferCost made{.fixed_s = cost.seconds_fixed,
                     .per_block_s = cost.seconds_per_block,
-                    .host_fixed_s = std::max(0.0, cost.host_seconds_fixed),
+                    .host_fixed_s = cost.host_seconds_fixed,
                     .host_per_block_s = cost.host_seconds_per_block,
                     .link_bytes_per_block = cost.link_bytes_per_block};
   for (const auto& [blocks, seconds, host_seconds] : cost.few) {
