@@ -129,9 +129,10 @@ report::Table system_table(const ModelReport& report) {
 }
 
 report::Table pair_table(const ModelReport& report) {
-  report::Table table{.key = "pairs",
-                      .meaning = "one per kind of collective and of GEMMs it overlaps with",
-                      .title = "Collectives: each one alone as in serial, and how much of one stays exposed"};
+  report::Table table{
+      .key = "pairs",
+      .meaning = "one per kind of collective and of GEMMs it overlaps with; only if there are collectives",
+      .title = "Collectives: each one alone as in serial, and how much of one stays exposed"};
   table.columns = {
       {.key = "block", .head = "in", .meaning = "part of the step"},
       {.key = "collective", .head = "collective", .meaning = "kind and bytes"},
