@@ -25,7 +25,7 @@ if(CORTADO_SANITIZE)
                                                    -fno-sanitize-recover=all)
   # At its default clang spends two thirds of the build on functions that grew large by inlining and instrumentation.
   target_compile_options(cortado_options INTERFACE "$<$<CXX_COMPILER_ID:Clang>:SHELL:-mllvm -inline-threshold=30>")
-  # Uses after return are not looked for: the code for that is in every function. Uses after scope are.
+  # Use after return is not checked, because that takes code in every function. Use after scope is.
   if(CORTADO_SANITIZE MATCHES "address")
     target_compile_options(cortado_options INTERFACE $<$<CXX_COMPILER_ID:Clang>:-fsanitize-address-use-after-return=never>)
   endif()

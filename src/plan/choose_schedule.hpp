@@ -10,7 +10,7 @@
 //
 // A likely time is the least one and the contention. It may err by a share of the contention and a little, at most by
 // the margin. So the fastest is found unless a likely time errs by more, or many candidates are that near to
-// each other. If the likely best takes longer than that when simulated, those that it left out are asked again.
+// each other. If the likely best takes longer when simulated, those that it ruled out are looked at again.
 #pragma once
 
 #include <cstddef>

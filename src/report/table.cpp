@@ -17,23 +17,20 @@ std::string significant(double value, int digits) {
   return std::abs(value) >= whole ? fmt::format("{:.0f}", value) : fmt::format("{:#.{}g}", value, digits);
 }
 
-std::string with_sign(double value, int digits) {
-  std::string text = fmt::format("{:+.{}f}", value, digits);
+/// What is rounded to zero has no sign.
+std::string unsigned_if_zero(std::string text) {
   const bool zero = text.find_first_not_of("+-0.") == std::string::npos;
-  return zero ? text.substr(1) : text;
+  return zero && text.front() != '0' ? text.substr(1) : text;
 }
 
 constexpr int kDigitsOfG = 6;
 
 std::string number_text(double value, int digits, Notation notation) {
   switch (notation) {
-    case Notation::fixed: {
-      const std::string text = fmt::format("{:.{}f}", value, digits);
-      const bool is_minus_zero = text.front() == '-' && text.find_first_not_of("-0.") == std::string::npos;
-      return is_minus_zero ? text.substr(1) : text;
-    }
+    case Notation::fixed:
+      return unsigned_if_zero(fmt::format("{:.{}f}", value, digits));
     case Notation::with_sign:
-      return with_sign(value, digits);
+      return unsigned_if_zero(fmt::format("{:+.{}f}", value, digits));
     case Notation::significant:
       return significant(value, digits);
     case Notation::shortest:

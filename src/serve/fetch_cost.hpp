@@ -8,8 +8,8 @@
 
 namespace cortado::serve {
 
-/// One direction of one strategy: a job of n blocks occupies the link's queue for fixed + n x per_block seconds. Jobs
-/// of few blocks are not on that line where calls have a size, and it may start below 0: theirs are interpolated.
+/// One direction of one strategy: a job of n blocks occupies the link's queue for fixed + n x per_block seconds. That
+/// does not hold for few blocks, which do not fill a batch call: their times are interpolated.
 struct TransferCost {
   double fixed_s = 0;
   double per_block_s = 0;

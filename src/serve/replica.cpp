@@ -99,7 +99,7 @@ void Replica::end(std::uint32_t slot, std::int64_t at_ns) {
   ++tally_.finished;
   tally_.output_tokens += request.output;
   tally_.end_ns = std::max(tally_.end_ns, at_ns);
-  tally_.load_s = link_.busy_seconds(HostLink::load);  // what it carries behind the last answer does not count
+  tally_.load_s = link_.busy_seconds(HostLink::load);  // what it carries after the last answer does not count
   tally_.store_s = link_.busy_seconds(HostLink::store);
   source_.ended(request, at_ns);
   --running_;

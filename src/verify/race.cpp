@@ -282,8 +282,9 @@ class ConflictFinder {
 
   using Reads = decltype(Touched::reads);
 
-  // A read stands for those that finish before it in its chain. They are left out at once while there are few; of more,
-  // which hundreds of ranks make, only now and then, and before the reads are compared.
+  // Only the last read of a chain counts, and those that may not have finished before it. The others are dropped at
+  // once while there are few reads. Of many, as with hundreds of ranks, they are dropped now and then, and before reads
+  // are compared: the time for looking at all of them at each new one grows with the square of the ranks.
   static constexpr std::size_t kFewReads = 16;
 
   void add_read(Reads& reads, Node node) {
@@ -299,7 +300,7 @@ class ConflictFinder {
     reads.push_back(node);
   }
 
-  /// Those that none stands for, in their order. Valid until the next call.
+  /// The reads that count, in their order. Valid until the next call.
   std::span<const Node> last_reads(const Reads& reads) {
     if (reads.size() < kFewReads) return {reads.begin(), reads.end()};
     last_of_chain_.resize(unrolled_.chain_count(), kNoNode);

@@ -1,5 +1,5 @@
-// What tests leave out under sanitizers, where they take ten to twenty times as long: problems that run the same code
-// as those that are left. The other builds check the numbers of all of them.
+// What tests leave out under sanitizers, where they take ten to twenty times as long: inputs that run the same code as
+// the others. The plain builds check the results of all of them.
 #pragma once
 
 #include <algorithm>

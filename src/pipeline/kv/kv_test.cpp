@@ -83,7 +83,7 @@ TEST(KvCosts, AreLinesThroughSimulations) {
   EXPECT_NEAR(whole->seconds_per_block, 655360 / 55e9, 2e-7);
 }
 
-/// Calls of a batch have a size: the line through many blocks begins far above the time of one.
+/// They do not fill a batch call: the line through many blocks begins far above the time of one.
 TEST(KvCosts, OfFewBlocksAreThoseOfTheTransfer) {
   const Machine machine = load_machine("h100-8").value();
   const Model model = load_model("llama-3.1-8b").value();

@@ -140,7 +140,7 @@ TEST(Characterize, NothingDependsOnTheNumberOfThreads) {
   EXPECT_EQ(maps[0], maps[1]);
 }
 
-#ifndef CORTADO_SANITIZED  // it checks numbers; what computes them is tried by the next one, too
+#ifndef CORTADO_SANITIZED  // this checks numbers only; the next test runs the same code
 TEST(ScheduleMap, EveryPublishedScheduleIsAmongTheBestOfThemSomewhere) {
   std::map<std::string, std::size_t> near;
   const std::vector<std::string> published{"serial-dma",      "shard-p2p",         "uniform-fused-1d",

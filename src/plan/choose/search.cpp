@@ -85,10 +85,17 @@ class Search {
 
   /// Where what seemed the best turned out to be impossible.
   void bound_all() {
-    keep(&Candidate::least, [&](Candidate& candidate) {
-      if (!std::exchange(candidate.is_hopeless, false)) return true;
-      return noted(candidate, cost_.least(request_, candidate.schedule, kEndless), &Candidate::least);
-    });
+    keep(&Candidate::least, [this](Candidate& candidate) { return knows_least(candidate); });
+  }
+
+  /// All of its least time, not only that it is longer than something.
+  bool knows_least(Candidate& candidate) {
+    if (!std::exchange(candidate.is_hopeless, false)) return true;
+    return noted(candidate, cost_.least(request_, candidate.schedule, kEndless), &Candidate::least);
+  }
+
+  bool knows_likely(Candidate& candidate) {
+    return candidate.is_estimated || noted(candidate, cost_.likely(request_, candidate.schedule), &Candidate::likely);
   }
 
   void estimate() {
@@ -98,9 +105,7 @@ class Search {
         set_aside_.push_back(candidate);
         return pruned();
       }
-      const bool known =
-          candidate.is_estimated || noted(candidate, cost_.likely(request_, candidate.schedule), &Candidate::likely);
-      if (!known) return false;
+      if (!knows_likely(candidate)) return false;
       ++choice_.work.estimated;
       best = best ? std::min(*best, candidate.likely) : candidate.likely;
       return true;
@@ -126,12 +131,9 @@ class Search {
   void reconsider() {
     for (Candidate& candidate : set_aside_) {
       const Nanoseconds best = left_.front().time;
-      if (candidate.least > best) continue;
-      if (candidate.is_hopeless) {
-        if (!noted(candidate, cost_.least(request_, candidate.schedule, kEndless), &Candidate::least)) continue;
-        if (candidate.least > best) continue;
-      }
-      if (!noted(candidate, cost_.likely(request_, candidate.schedule), &Candidate::likely)) continue;
+      if (candidate.least > best) continue;  // and it may be longer still
+      if (!knows_least(candidate) || candidate.least > best) continue;
+      if (!knows_likely(candidate)) continue;
       --choice_.work.pruned;
       ++choice_.work.estimated;
       if (hoped_time(candidate) > real(best)) continue;
