@@ -77,7 +77,7 @@ class Sweep {
 
     report_.header = {collective,      machine.name,        ranks, target->where(), target->predicts(),
                       request_.warmup, request_.iterations, {}};
-    if (arguments_.given("--runtime") && request_.base.host == HostThreads::single) {
+    if (arguments_.given("--runtime") && request_.base.host != HostThreads::per_rank && !machine.spans_hosts(ranks)) {
       report_.header.hosts =
           request_.base.runtime == RuntimeMode::raw
               ? "raw: one host thread submits to the engines of all GPUs; the other modes use one thread per GPU. "

@@ -37,7 +37,9 @@ Result<CollectiveRequest> base_request(const Arguments& arguments, const std::st
   request.compute_units = arguments.number("--cus").value_or(0);
   request.own_block = !arguments.given("--leave-own-block");
   CORTADO_ASSIGN_OR_RETURN(request.runtime, parse_runtime_mode(arguments.text("--runtime")));
-  request.host = arguments.text("--hosts") == "single" ? HostThreads::single : HostThreads::per_rank;
+  if (const auto hosts = arguments.find("--hosts")) {
+    request.host = *hosts == "single" ? HostThreads::single : HostThreads::per_rank;
+  }
   request.trigger_words =
       arguments.text("--trigger-words") == "shared" ? TriggerWords::shared : TriggerWords::per_queue;
   return request;

@@ -354,8 +354,9 @@ constexpr Flag kFlags[] = {
      "all-to-all: do not move the block that a rank sends to itself"},
     {"plan run power", "--leave-own-block", "", "", "", "alone|independent",
      "all-to-all: do not move the block that a rank sends to itself"},
-    {"plan run bench", "--hosts", "HOSTS", "single|per-rank", "single", "alone",
-     "Host threads that drive the engines: single (one for all) or per-rank, as in overlap and power"},
+    {"plan run bench", "--hosts", "HOSTS", "single|per-rank", "", "alone",
+     "Host threads that drive the engines: single (one for all) or per-rank, as in overlap and power (default: single; "
+     "per-rank if the GPUs belong to several computers)"},
     {"plan run bench", "--runtime", "MODE", "raw|runtime|library|device", "raw", "alone",
      "Software layer in front of the engines: raw (none), runtime, library or device"},
     {"overlap", "--runtime", "MODE", "raw|runtime|library|device", "raw", "dependent",

@@ -31,6 +31,8 @@ struct HostTiming {
   Nanoseconds trigger;  ///< write one trigger word
   Nanoseconds poll;     ///< read one signal
   Nanoseconds signal;   ///< raise one signal from the host
+  /// GPUs of one computer: a thread drives the engines of its own computer only. 0 = all GPUs of the machine.
+  std::uint32_t gpus = 0;
 };
 
 /// One DMA engine. Phases of one copy: fetch, copy_start, bytes / rate, sync.
@@ -540,6 +542,9 @@ struct Machine {
 
   /// Number of parallel links of timing->link from GPU src to GPU dst; 0 if src == dst or if they are not linked.
   std::uint32_t link_count(RankId src, RankId dst) const;
+
+  /// Whether the first `ranks` GPUs belong to several computers (HostTiming::gpus).
+  bool spans_hosts(std::uint32_t ranks) const;
 
   /// Present engines of a class, ascending.
   std::vector<EngineId> present_engines(EngineClass kind) const;

@@ -30,7 +30,7 @@ namespace cortado {
 
 /// Which host threads drive the engines.
 enum class HostThreads {
-  single,    ///< one host thread submits everything and waits for everything, as in the DMA-Latte tool
+  single,    ///< one host thread submits everything and waits for everything, as in the DMA-Latte tool; of one computer
   per_rank,  ///< one host thread per GPU, as in frameworks; barriers of signals before and after keep ranks together
 };
 
@@ -68,7 +68,9 @@ struct CollectiveRequest {
   /// (cores.collective_units, twice as many for sends and receives), or all if the machine does not say.
   std::uint32_t compute_units = 0;
   RuntimeMode runtime = RuntimeMode::raw;  ///< of DMA engines; all modes but raw have one host thread per rank
-  HostThreads host = HostThreads::single;  ///< cores-* always have per_rank, as in such libraries
+  /// None: single where one computer has all ranks, otherwise per_rank (Machine::spans_hosts). cores-* always have
+  /// per_rank, as in such libraries.
+  std::optional<HostThreads> host{};
 };
 
 /// The variant that a collective library (RCCL, NCCL) would choose; "rccl" and "nccl" are the same.

@@ -132,6 +132,7 @@ void describe(Archive& archive, T& host) {
   archive.field("trigger_ns", host.trigger);
   archive.field("poll_ns", host.poll);
   archive.field("signal_ns", host.signal);
+  archive.field_or("gpus", host.gpus, 0U, 1U, archive.machine().gpus);
 }
 
 template <class Archive, Is<EngineTiming> T>

@@ -45,6 +45,10 @@ std::uint32_t Machine::link_count(RankId src, RankId dst) const {
   return link_counts.empty() ? 1 : link_counts[src.value][dst.value];
 }
 
+bool Machine::spans_hosts(std::uint32_t ranks) const {
+  return timing && timing->host.gpus != 0 && ranks > timing->host.gpus;
+}
+
 std::vector<EngineId> Machine::present_engines(EngineClass kind) const {
   std::vector<EngineId> ids;
   for (const Engine& e : engines) {

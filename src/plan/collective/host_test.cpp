@@ -43,6 +43,23 @@ TEST(Host, SingleSubmitsAndWaitsForAll) {
   EXPECT_EQ(shape(host_of(program, {})), "TsWT");
 }
 
+/// Compute trays of GB200 NVL72 have 4 GPUs and an operating system each.
+TEST(Host, OneThreadDrivesTheGpusOfOneComputerOnly) {
+  const Machine rack = machine_for_test("gb200-nvl72");
+  const auto hosts_of = [&](std::uint32_t ranks) {
+    const Program program = plan_for_test(
+        {.collective = "all-gather", .variant = "b2b", .bytes = 72_KiB, .ranks = ranks, .in_place = true}, rack);
+    EXPECT_TRUE(verify(program, rack)) << ranks;
+    return std::ranges::count(program.queues, QueueKind::host, &Queue::kind);
+  };
+  EXPECT_EQ(hosts_of(4), 1);
+  EXPECT_EQ(hosts_of(8), 8);
+  CollectiveRequest asked = request(HostThreads::single, false);
+  EXPECT_TRUE(plan_collective(asked, rack));
+  asked.ranks = 8;
+  EXPECT_EQ(refusal(asked, rack).code, "plan.hosts");
+}
+
 TEST(Host, PrelaunchIsTimedFromTheTrigger) {
   const Program program = plan_for_test(request(HostThreads::single, true), machine_for_test("mi300x-8"));
   EXPECT_EQ(shape(host_of(program, {})), "sTtWT");

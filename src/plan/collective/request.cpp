@@ -199,6 +199,17 @@ Status check_runtime(const CollectiveRequest& request, const Variant& variant) {
               "use the raw mode, or another variant without prelaunch");
 }
 
+/// A thread drives the engines of its own computer only.
+Status choose_hosts(CollectiveRequest& request, const Machine& machine) {
+  const bool several = machine.spans_hosts(request.ranks);
+  if (!request.host) request.host = several ? HostThreads::per_rank : HostThreads::single;
+  if (!several || request.host == HostThreads::per_rank) return {};
+  return fail(About::request, "plan.hosts",
+              fmt::format("one host thread cannot drive {} GPUs of {}, which has {} per computer", request.ranks,
+                          machine.name, machine.timing->host.gpus),
+              "use --hosts per-rank, or leave it out");
+}
+
 Status check_ways(const CollectiveRequest& request, const Variant& variant) {
   if (request.ways == 0 || variant.takes_ways) return {};
   return fail(About::strategy, "plan.ways", fmt::format("{} {} has no ways", request.collective, request.variant),
@@ -225,9 +236,9 @@ Result<CollectiveRequest> check_request(const CollectiveRequest& request, const 
   CORTADO_RETURN_IF_ERROR(check_cores(checked, variant, machine));
   CORTADO_RETURN_IF_ERROR(check_library(checked, variant, machine));
   CORTADO_RETURN_IF_ERROR(check_runtime(checked, variant));
-  if (checked.runtime != RuntimeMode::raw) checked.host = HostThreads::per_rank;
+  if (checked.runtime != RuntimeMode::raw || variant.info.on_cores) checked.host = HostThreads::per_rank;
+  CORTADO_RETURN_IF_ERROR(choose_hosts(checked, machine));
   if (variant.info.on_cores) {
-    checked.host = HostThreads::per_rank;
     if (checked.compute_units == 0) checked.compute_units = units_of_library(variant, machine);
   } else {
     CORTADO_RETURN_IF_ERROR(check_machine(machine));

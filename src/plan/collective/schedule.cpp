@@ -286,7 +286,7 @@ Result<Program> Schedule::finish(Contract contract) {
   check_memory();
   std::stable_sort(queues_.begin(), queues_.end(),
                    [](const QueueState& a, const QueueState& b) { return a.rank < b.rank; });
-  HostFrame frame{request_.host, exit_barrier_, triggers_, {}, {}, waits_};
+  HostFrame frame{*request_.host, exit_barrier_, triggers_, {}, {}, waits_};
   for (QueueState& queue : queues_) {
     const bool on_engine = builder_.peek().queue(queue.id).kind == QueueKind::dma;
     frame.queues.push_back({queue.id, queue.rank, queue.last_signal ? *queue.last_signal : raise(queue),
