@@ -51,6 +51,24 @@ std::vector<std::string> skipped_of(const OverlapReport& report) {
   return names;
 }
 
+// Weights are relative to a copy of an engine, but programs that use no engine do not depend on its rate.
+TEST(OverlapStudy, StrategiesWithoutEnginesDoNotDependOnTheirRate) {
+  const OverlapProblem problem{.relation = Relation::collective_needs_gemm,
+                               .gemms = {{4096, 4096, 1024}},
+                               .collectives = {{.collective = "reduce-scatter"}}};
+  const OverlapOptions options{.strategies = {"serial", "tiles-rs/2-stores"}};
+  Machine machine = machine_of("mi300x-8");
+  const OverlapReport usual = studied(problem, machine, options);
+  for (const double rate : {5.0, 30.0, 100.0}) {
+    machine.timing->engine.rate = {rate};
+    const OverlapReport other = studied(problem, machine, options);
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_NEAR(to_seconds(other.rows[i].time), to_seconds(usual.rows[i].time), 2e-9)
+          << rate << usual.rows[i].strategy;
+    }
+  }
+}
+
 // 15 % longer is still equal, and more is not: 1.15 x 1,000,000 = 1,150,000.
 TEST(OverlapClass, FifteenPercentMakeTheDifference) {
   EXPECT_EQ(overlap_class({1'150'000}, {1'000'000}), "GC-equal");

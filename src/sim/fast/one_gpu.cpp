@@ -38,7 +38,7 @@ UseList& OneGpu::uses_of(const WorkgroupDemand& demand, std::uint64_t workgroups
 }
 
 Transfers::Speed OneGpu::speed_of_workgroups() const {
-  return {.cap = kWorkPerSecond, .weight = kWorkPerSecond / timing_.engine.rate.bytes_per_second()};
+  return {.cap = kWorkPerSecond, .weight = resources_.weight_of(kWorkPerSecond)};
 }
 
 std::vector<ResourceUse> OneGpu::at_both_ends(std::vector<ResourceUse> here, const UseList& by_peer) {

@@ -72,7 +72,7 @@ class OverlapRun : OneGpu {
                .memory_load = missed * bytes / work_,
                .fabric_share = timing_.compute->fabric_links * crossing / wire / links / work_});
     uses_.assign(uses.view().begin(), uses.view().end());
-    if (out > 0) slack_ = std::max(1.0, timing_.engine.rate.bytes_per_second() * time * peers / out);
+    if (out > 0) slack_ = std::max(1.0, time * peers / (out * resources_.weight_of(1)));
   }
 
   /// The host launches both. The time of the collective alone includes its own launch; on units, it needs none before

@@ -51,7 +51,8 @@ void RankRun::begin_kernel(const Command& command) {
   UseList& uses = copy != nullptr ? resources_.copy_by_cores(gpu_, *copy)
                                   : resources_.kernel_by_cores(gpu_, std::get<Kernel>(command));
   begin(static_cast<double>(bytes_written(command).value), uses.view(),
-        {.cap = resources_.rate_of_units(gpu_, command, gemm_units())}, kKernels);
+        {.cap = resources_.rate_of_units(gpu_, command, gemm_units()), .weight = resources_.weight_of_link()},
+        kKernels);
 }
 
 /// While copies are in progress, one wave, because what a wave takes depends on the copies at its beginning; otherwise
@@ -188,8 +189,10 @@ void RankRun::start_stores() {
     const ProductStores::Run& run = stores_->run(*next);
     const std::vector<ResourceUse> uses = uses_of_stores(stores_->block(run), stores_->writes(), stores_->reads());
     const bool stays = stores_->to(lane) == gpu_;
-    begin(static_cast<double>(run.bytes), uses,
-          {.weight = stays ? timing_.memory.rate.value / timing_.engine.rate.value : 1}, kStores + lane);
+    begin(
+        static_cast<double>(run.bytes), uses,
+        {.weight = stays ? resources_.weight_of(timing_.memory.rate.bytes_per_second()) : resources_.weight_of_link()},
+        kStores + lane);
   }
 }
 

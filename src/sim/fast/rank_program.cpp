@@ -177,7 +177,8 @@ void RankRun::move_bytes(std::uint32_t index) {
   lane.streaming = 2 * std::min(bytes, at_once);
   streaming_ += lane.streaming;
   lane.moves = true;
-  lane.flow = begin(bytes, lane.uses, {.cap = speed_of(lane)}, index);
+  const double weight = lane.on_units() ? resources_.weight_of_link() : 1;
+  lane.flow = begin(bytes, lane.uses, {.cap = speed_of(lane), .weight = weight}, index);
 }
 
 /// Copies by compute units lose speed beside a GEMM.

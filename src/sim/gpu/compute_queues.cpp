@@ -112,7 +112,8 @@ void ComputeQueues::begin_bytes(std::uint32_t index, const Command& command) {
                   : call != nullptr ? resources_.call_by_cores(gpu, *call)
                                     : resources_.kernel_by_cores(gpu, std::get<Kernel>(command), protocol);
   memory_.touch(command, bytes, uses);
-  states_[index].flow = movers_.begin(static_cast<double>(bytes.value), uses, {.cap = full_speed(index)},
+  states_[index].flow = movers_.begin(static_cast<double>(bytes.value), uses,
+                                      {.cap = full_speed(index), .weight = resources_.weight_of_link()},
                                       {.queue = index, .command = &command});
 }
 

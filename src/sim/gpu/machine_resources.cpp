@@ -414,6 +414,10 @@ void MachineResources::add_engine_path(RankId gpu, EngineId id, RankId from, Ran
 }
 
 /// Bytes that the cache does not hold take longer.
+double MachineResources::weight_of(double bytes_per_second) const {
+  return bytes_per_second / std::min(timing_.engine.rate, timing_.link.rate).bytes_per_second();
+}
+
 double MachineResources::engine_rate(RankId gpu) const {
   const EngineTiming& engine = timing_.engine;
   if (engine.uncached_rate.value == 0) return engine.rate.bytes_per_second();

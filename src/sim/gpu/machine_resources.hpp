@@ -75,6 +75,11 @@ class MachineResources {
   /// Share of the fabric taken by workgroups that hold the given share of the GPU's units and load the memory with the
   /// given number of bytes, both per unit of work.
   double fabric_of_products(double units, double memory_load) const;
+  /// A full resource serves requests in order: everybody gets the same share of what it would take alone. So the weight
+  /// of a flow is its full speed, on a scale where a copy of an engine to a peer has weight 1.
+  double weight_of(double bytes_per_second) const;
+  /// Of flows of compute units over a link, which can fill it.
+  double weight_of_link() const { return weight_of(timing_.link.rate.bytes_per_second()); }
   /// All links of the GPU in both directions together, bytes per second.
   double link_rate(RankId rank) const;
   /// From now on, a byte over a link of the GPU takes this many times its share of the fabric.

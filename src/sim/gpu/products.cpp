@@ -176,7 +176,7 @@ UseList& Products::price_workgroups(std::uint32_t index, std::uint32_t streams, 
 /// Where GEMMs run in stages and the memory arbitrates, a GEMM and the links of its GPU take turns in the fabric: each
 /// gets an equal share of it, plus what the others leave.
 Transfers::Speed Products::full_speed(std::uint32_t index) const {
-  double weight = kWorkPerSecond / core_.timing.engine.rate.bytes_per_second();
+  double weight = resources_.weight_of(kWorkPerSecond);
   const ComputeTiming& compute = *core_.timing.compute;
   if (products_[index].reads && movers_.arbitration().given() && compute.fabric_products > 0) {
     const double links = resources_.link_rate(core_.gpu_of(index)) / core_.timing.link.rate.bytes_per_second();
@@ -204,7 +204,7 @@ double Products::clock(std::uint32_t index) {
 
 double Products::weight() const {
   const bool even = movers_.arbitration().given() && core_.timing.compute->stages;
-  return even ? 1 : core_.timing.memory.rate.value / core_.timing.engine.rate.value;
+  return even ? 1 : resources_.weight_of(core_.timing.memory.rate.bytes_per_second());
 }
 
 void Products::begin_workgroups(std::uint32_t index, std::uint32_t granted) {

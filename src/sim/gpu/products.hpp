@@ -6,9 +6,8 @@
 // it (gemm/gemm.hpp): it is determined when the workgroup starts, and again when other kernels get or return compute
 // units of the GPU.
 //
-// A full memory serves requests in order: everybody gets the same share of what it would take alone. So the weight of
-// such a flow is its full speed, on a scale where a copy, whose full speed is the rate of an engine, has weight 1.
-// Machines that arbitrate may use other weights (arbitration.hpp).
+// The weight of such a flow is its full speed (MachineResources::weight_of). Machines that arbitrate may use other
+// weights (arbitration.hpp).
 //
 // On machines whose GEMMs run in stages (timing.compute->stages), workgroups that start together first read read_share
 // of what they need from memory (gemm/stages.hpp), as a flow that only the memory limits, and then multiply while they

@@ -15,7 +15,8 @@ void Products::start_stores(std::uint32_t index) {
     const ProductStores::Run& run = stores.run(*next);
     const OutputBlock& block = stores.block(run);
     UseList& uses = resources_.stores_by_cores(gpu, block.to, block.op, stores.writes(), stores.reads());
-    movers_.begin(static_cast<double>(run.bytes), uses, {.weight = stores.to(lane) == gpu ? weight() : 1},
+    const double share = stores.to(lane) == gpu ? weight() : resources_.weight_of_link();
+    movers_.begin(static_cast<double>(run.bytes), uses, {.weight = share},
                   {.queue = index, .kind = Mover::Kind::stores, .lane = lane, .to = stores.to(lane)});
   }
 }
