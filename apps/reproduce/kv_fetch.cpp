@@ -72,7 +72,8 @@ Outcome<double> rate_in_a_row(plan::KvRequest request, const plan::NamedKvStrate
   return static_cast<double>(request.fragment.value * request.blocks) / run->seconds * 1e-9;
 }
 
-/// "batch 28KiB 10000" of one call, "alone 8KiB 8192" its ms, "enqueue ..." of the host, "in a row ..." of several calls.
+/// "batch 28KiB 10000" of one call, "alone 8KiB 8192" its ms, "enqueue ..." of the host, "in a row ..." of several
+/// calls.
 Outcome<double> batch_value(const std::string& name, const Machine& machine) {
   const std::size_t last = name.rfind(' ');
   const std::size_t before = name.rfind(' ', last - 1);

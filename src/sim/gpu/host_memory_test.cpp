@@ -140,9 +140,9 @@ TEST(HostMemory, IsReadSlowlyByBatchesOfSmallCopies) {
   EXPECT_EQ(time_of(three(4100, false), machine), time_of(three(4100, false)));
 }
 
-/// Six copies of 4100 ns in one call, of which the first three are listed ahead; or in two calls on one stream. The host
-/// hands the second call over before the first has ended, so its copies move back to back: two share the 55 GB/s of the
-/// link for 149 ns, the third has 41 GB/s.
+/// Six copies of 4100 ns in one call, of which the first three are listed ahead; or in two calls on one stream. The
+/// host hands the second call over before the first has ended, so its copies move back to back: two share the 55 GB/s
+/// of the link for 149 ns, the third has 41 GB/s.
 TEST(HostMemory, IsReadFastByBatchesBehindOthers) {
   Machine machine = mi300x();
   RuntimeTiming& runtime = *machine.timing->runtime;

@@ -7,8 +7,8 @@
 //           with a start time of its own runs alone; a batch without one runs back to back, like packets in the
 //           caller's own ring
 //   small   copies of a batch to the GPU below small_batch_bytes: one after another at small_batch_rate, the first
-//           `batch` as soon as each is listed, the others in turns with listing them. Not if the queue has to wait before
-//           its first copy: published times of such copies are those of calls on idle streams
+//           `batch` as soon as each is listed, the others in turns with listing them. Not if the queue has to wait
+//           before its first copy: published times of such copies are those of calls on idle streams
 #pragma once
 
 #include <cstdint>
