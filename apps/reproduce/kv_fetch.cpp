@@ -60,19 +60,33 @@ Outcome<report::ReproducedTable> kv_sweep(const published::Table& table, const K
   return ours;
 }
 
-/// "batch 28KiB 10000" of one call, "enqueue ..." of the host, "in a row ..." of many calls.
+/// Calls of the published benchmark from one synchronization to the next.
+constexpr std::uint64_t kCallsInARow = 10;
+
+/// GB/s of calls of `request` on one stream, without synchronization in between.
+Outcome<double> rate_in_a_row(plan::KvRequest request, const plan::NamedKvStrategy& batch, const Machine& machine) {
+  request.call = request.blocks;
+  request.blocks *= kCallsInARow;
+  const auto run = simulate_kv(batch, request, machine);
+  if (!run) return fail(run.error());
+  return static_cast<double>(request.fragment.value * request.blocks) / run->seconds * 1e-9;
+}
+
+/// "batch 28KiB 10000" of one call, "alone 8KiB 8192" its ms, "enqueue ..." of the host, "in a row ..." of several
+/// calls.
 Outcome<double> batch_value(const std::string& name, const Machine& machine) {
   const std::size_t last = name.rfind(' ');
   const std::size_t before = name.rfind(' ', last - 1);
   const Bytes size = parse_bytes(name.substr(before + 1, last - before - 1)).value();
-  plan::KvRequest request{.blocks = std::stoull(name.substr(last + 1)), .fragment = size};
+  const plan::KvRequest request{.blocks = std::stoull(name.substr(last + 1)), .fragment = size};
   const plan::NamedKvStrategy batch = plan::find_kv_strategy("batch").value();
+  if (name.starts_with("in a row")) return rate_in_a_row(request, batch, machine);
   const auto line = kv_line(batch, request, machine);
   if (!line) return fail(line.error());
   const auto one = kv_transfer(batch, request, machine, *line);
   if (!one) return fail(one.error());
   if (name.starts_with("enqueue")) return one->host_seconds * 1e3;
-  if (name.starts_with("in a row")) return static_cast<double>(size.value) / line->per_block.seconds * 1e-9;
+  if (name.starts_with("alone")) return one->seconds * 1e3;
   return static_cast<double>(size.value) * static_cast<double>(request.blocks) / one->seconds * 1e-9;
 }
 

@@ -290,7 +290,8 @@ struct RuntimeTiming {
   Nanoseconds descriptor;   ///< host, per copy of a batch call
   Nanoseconds batch_copy;   ///< engine, per copy of a batch call; 0 = back to back, as in the program's own ring buffer
   std::uint32_t batch = 1;  ///< copies of a batch call that the engine gets at a time
-  Bytes small_batch_bytes{};  ///< smaller copies of a batch call to the GPU have small_batch_rate; 0 = none
+  Bytes small_batch_bytes{};  ///< smaller copies of a batch call on an idle stream to the GPU have small_batch_rate; 0
+                              ///< = none
   GBps small_batch_rate{};
   Nanoseconds kernel_copy;    ///< host, per copy in the list that a copy kernel reads
   Bytes shader_bytes{};       ///< compute units make smaller copies; 0 = none

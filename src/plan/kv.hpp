@@ -33,6 +33,7 @@ struct KvRequest {
   KvDirection direction = KvDirection::fetch;
   std::uint32_t engines = 1;        ///< of a GPU, where a strategy can use several
   std::uint32_t compute_units = 0;  ///< of copy kernels; 0 = what the machine says
+  std::uint64_t call = 0;           ///< most copies of a batch call; 0 = any number
 };
 
 struct KvStrategy {

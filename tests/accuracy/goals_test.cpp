@@ -23,12 +23,12 @@ namespace goals_test {
 const std::set<std::string> kMissed{
     "train 8b fp8 mi300x batch 2", "train 8b fp8 mi300x batch 4",   "train 70b proxy f8 batch 2",
     "train 70b proxy f8 batch 10", "train 70b proxy bf16 batch 12", "throughput 405b 128/2048",
-    "throughput 405b 500/2000",    "throughput 405b 2048/2048",     "in a row 8KiB 8192"};
+    "throughput 405b 500/2000",    "throughput 405b 2048/2048",     "batch 24KiB 10000"};
 
 /// How many tables and figures of a publication have a goal: none disappears from the data unnoticed.
 const std::map<std::string, std::size_t> kGoals{
-    {"comppow", 11},  {"conccl", 12}, {"dma-latte", 14}, {"ficco", 3}, {"gemm", 17}, {"kraken", 23},
-    {"kv-fetch", 29}, {"models", 46}, {"nccl", 9},       {"rccl", 5},  {"t3", 22},
+    {"comppow", 11},  {"conccl", 12}, {"dma-latte", 14}, {"ficco", 3}, {"gemm", 18}, {"kraken", 23},
+    {"kv-fetch", 40}, {"models", 46}, {"nccl", 9},       {"rccl", 5},  {"t3", 22},
 };
 
 class Goals : public testing::TestWithParam<std::string> {};

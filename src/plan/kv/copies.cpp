@@ -140,12 +140,12 @@ Result<Program> plan_b2b_layers(const KvRequest& request, const Machine& machine
 
 /// loop: what a serving engine does that calls the runtime's asynchronous copy for every fragment.
 Result<Program> plan_loop(const KvRequest& request, const Machine& machine) {
-  return plan_single_queue("loop", request, machine, Submission::calls, true);
+  return plan_single_stream("loop", request, machine, Submission::calls, true);
 }
 
-/// batch: one runtime call with a list of copies (cuMemcpyBatchAsync, hipMemcpyBatchAsync).
+/// batch: a runtime call with a list of copies (cuMemcpyBatchAsync, hipMemcpyBatchAsync).
 Result<Program> plan_batch(const KvRequest& request, const Machine& machine) {
-  return plan_single_queue("batch", request, machine, Submission::batch, false);
+  return plan_single_stream("batch", request, machine, Submission::batch, false);
 }
 
 }  // namespace cortado::plan::kv

@@ -146,25 +146,38 @@ std::string_view suffix_of(KvDirection direction) {
   return direction == KvDirection::store ? "s" : "";
 }
 
-Result<Program> plan_single_queue(std::string_view name, const KvRequest& request, const Machine& machine,
-                                  Submission submission, bool signal_each) {
+Result<Program> plan_single_stream(std::string_view name, const KvRequest& request, const Machine& machine,
+                                   Submission submission, bool signal_each) {
   CORTADO_RETURN_IF_ERROR(check_kv_request(request, machine));
   Workbench bench(name, request, machine);
   ProgramBuilder& builder = bench.builder();
+  const std::vector<Fragment>& fragments = bench.fragments();
+  const bool calls = submission == Submission::batch && request.call > 0 && request.call < fragments.size();
+  const std::size_t of_queue = calls ? request.call : fragments.size();
   for (std::uint32_t r = 0; r < request.ranks; ++r) {
     for (const KvDirection direction : bench.directions()) {
       const RankId rank{r};
       const std::string of = fmt::format("{}{}", r, suffix_of(direction));
       const SignalId done = builder.signal("done" + of);
-      const QueueId queue = builder.dma_queue("copies" + of, rank, bench.engines(1, direction).front());
-      builder.submission(queue, submission);
-      for (const Fragment& fragment : bench.fragments()) {
-        builder.add(queue, bench.transfer(rank, fragment, direction));
-        if (signal_each) builder.add(queue, Signal{done});
+      std::uint64_t signals = 0;
+      for (std::size_t begin = 0; begin < fragments.size(); begin += of_queue) {
+        const std::string part = calls ? fmt::format(".{}", begin / of_queue) : "";
+        const QueueId queue = builder.dma_queue("copies" + of + part, rank, bench.engines(1, direction).front());
+        builder.submission(queue, submission);
+        if (signals > 0) builder.add(queue, Wait{done, signals});
+        for (std::size_t i = begin; i < std::min(begin + of_queue, fragments.size()); ++i) {
+          builder.add(queue, bench.transfer(rank, fragments[i], direction));
+          if (!signal_each) continue;
+          builder.add(queue, Signal{done});
+          ++signals;
+        }
+        if (!signal_each) {
+          builder.add(queue, Signal{done});
+          ++signals;
+        }
+        bench.host(rank).submits.push_back(queue);
       }
-      if (!signal_each) builder.add(queue, Signal{done});
-      bench.host(rank).submits.push_back(queue);
-      bench.host(rank).waits.push_back({done, signal_each ? bench.fragments().size() : 1});
+      bench.host(rank).waits.push_back({done, signals});
     }
   }
   return std::move(bench).finish();

@@ -92,8 +92,8 @@ class Workbench {
 std::string_view suffix_of(KvDirection direction);
 
 /// One queue per rank that copies all fragments, with the given submission; a signal after every copy, or one at the
-/// end.
-Result<Program> plan_single_queue(std::string_view name, const KvRequest& request, const Machine& machine,
-                                  Submission submission, bool signal_each);
+/// end. Batches of more than `request.call` copies are several calls on one stream: queues that wait for each other.
+Result<Program> plan_single_stream(std::string_view name, const KvRequest& request, const Machine& machine,
+                                   Submission submission, bool signal_each);
 
 }  // namespace cortado::plan::kv

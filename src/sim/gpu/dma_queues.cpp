@@ -36,7 +36,11 @@ std::span<const Command> DmaQueues::copies(std::uint32_t index, std::uint32_t co
 
 void DmaQueues::step(std::uint32_t index) {
   QueueState& queue = queues_[index];
-  while (queues_.at_command(index, [&] { states_[index].issued = 0; })) {
+  const auto ended = [&] {
+    states_[index].issued = 0;
+    states_[index].behind = false;
+  };
+  while (queues_.at_command(index, ended)) {
     const Command& command = queues_.command(index);
     if (moves_bytes(command)) {
       if (!issue_copy(index)) return;
@@ -47,6 +51,7 @@ void DmaQueues::step(std::uint32_t index) {
       queues_.begin_command(index);
       const std::uint32_t gpu = core_.gpu_of(index).value;
       if (!noted && !queues_.pass_wait(index, *wait)) {
+        states_[index].behind = true;
         core_.listener.poll(gpu, +1, core_.now());
         return;
       }
@@ -92,7 +97,7 @@ bool DmaQueues::issue_copy(std::uint32_t index) {
   QueueState& queue = queues_[index];
   State& state = states_[index];
   const SimTime now = core_.now();
-  const auto called = runtime_.copy(index, queues_.command(index), state.issued);
+  const auto called = runtime_.copy(index, queues_.command(index), state.issued, state.behind);
   const bool alone = core_.timing.engine.threads > 0 || (called && called->alone);
   if (state.outstanding > 0 && alone) {  // a thread, or a runtime, handles one copy at a time
     queue.blocked = Blocked::transfers;

@@ -60,6 +60,7 @@ class DmaQueues {
     std::uint32_t outstanding = 0;
     SimTime next_issue{};                 // earliest issue of the next copy
     std::uint32_t issued = 0;             // copies of this iteration
+    bool behind = false;                  // has waited in this iteration
     SmallVector<PendingCopy, 2> pending;  // FIFO; [0, first_pending) have left
     std::size_t first_pending = 0;
     SmallVector<FlowId, 2> moving;  // copies that move bytes

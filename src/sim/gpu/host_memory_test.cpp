@@ -10,6 +10,7 @@
 #include "cortado/program.hpp"
 #include "cortado/target.hpp"
 
+#include "plan/kv.hpp"
 #include "sim/gpu/simulate.hpp"
 
 namespace cortado::sim::host_memory_test {
@@ -77,6 +78,7 @@ constexpr std::int64_t kFetch = 1857;
 constexpr std::int64_t kStart = 1691;
 constexpr std::int64_t kSync = 2116;
 constexpr std::int64_t kPoll = 20;
+constexpr std::int64_t kWake = 2894;
 
 TEST(HostMemory, IsReadAtTheRateOfTheLink) {
   EXPECT_EQ(time_of({{}}), kSubmit + 2 * kPacket + kFetch + kStart + 1'000'000 + kSync + kPoll);
@@ -117,7 +119,8 @@ TEST(HostMemory, IsReadByBatchesOnceTheyAreHandedOver) {
   EXPECT_EQ(time_of(three, machine), 2 * 2400 + 3 * copy + kSync + kPoll);
 }
 
-/// Below small_batch_bytes, and only to the GPU, 4100 bytes take 1025 ns at 4 GB/s.
+/// Below small_batch_bytes, and only to the GPU, 4100 bytes take 1025 ns at 4 GB/s. The first `batch` copies move while
+/// others are listed, the rest in turns with that.
 TEST(HostMemory, IsReadSlowlyByBatchesOfSmallCopies) {
   Machine machine = mi300x();
   machine.timing->runtime->small_batch_bytes = Bytes{4200};
@@ -125,11 +128,39 @@ TEST(HostMemory, IsReadSlowlyByBatchesOfSmallCopies) {
   const auto three = [](std::uint64_t bytes, bool to_gpu) {
     return std::vector<Copies>{{.number = 3, .bytes = Bytes{bytes}, .to_gpu = to_gpu, .submission = Submission::batch}};
   };
+  EXPECT_EQ(time_of(three(4100, true), machine), 3 * (2400 + 1025) + kSync + kPoll);
+  machine.timing->runtime->batch = 2;
+  EXPECT_EQ(time_of(three(4100, true), machine), 2 * 2400 + 1025 + 2400 + 1025 + kSync + kPoll);
+  machine.timing->runtime->batch = 8;
   EXPECT_EQ(time_of(three(4100, true), machine), 3 * 2400 + 1025 + kSync + kPoll);
+  machine.timing->runtime->batch = 1;
   for (const bool to_gpu : {true, false}) {
     EXPECT_EQ(time_of(three(4200, to_gpu), machine), time_of(three(4200, to_gpu)));
   }
   EXPECT_EQ(time_of(three(4100, false), machine), time_of(three(4100, false)));
+}
+
+/// Six copies of 4100 ns in one call, of which the first three are listed ahead; or in two calls on one stream. The
+/// host hands the second call over before the first has ended, so its copies move back to back: two share the 55 GB/s
+/// of the link for 149 ns, the third has 41 GB/s.
+TEST(HostMemory, IsReadFastByBatchesBehindOthers) {
+  Machine machine = mi300x();
+  RuntimeTiming& runtime = *machine.timing->runtime;
+  runtime.small_batch_bytes = Bytes{20'000};
+  runtime.small_batch_rate = GBps{1};
+  runtime.shader_batch_copy = {};
+  runtime.batch = 3;
+  const auto time_by_calls_of = [&](std::uint64_t copies) {
+    const plan::KvRequest request{.blocks = 6, .fragment = Bytes{4100}, .call = copies};
+    const auto program = plan::find_kv_strategy("batch").value().strategy->plan(request, machine);
+    EXPECT_TRUE(program.has_value());
+    const auto proved = verify(*program, machine);
+    EXPECT_TRUE(proved.has_value());
+    return simulate(*proved, {})->timeline.iteration_times.front().value;
+  };
+  const std::int64_t first = 2400 + 3 * 4100;
+  EXPECT_EQ(time_by_calls_of(6), first + 3 * (2400 + 4100) + kSync + kPoll);
+  EXPECT_EQ(time_by_calls_of(3), first + kSync + kWake + kStart + 149 + 100 + kSync + kPoll);
 }
 
 TEST(HostMemory, NeedsAMachineThatSaysWhatItsLinksDo) {

@@ -22,8 +22,8 @@ RuntimeCopies::RuntimeCopies(const Program& program, const Timing& timing) : pro
   }
 }
 
-std::optional<RuntimeCopies::Called> RuntimeCopies::copy(std::uint32_t queue, const Command& command,
-                                                         std::uint32_t k) const {
+std::optional<RuntimeCopies::Called> RuntimeCopies::copy(std::uint32_t queue, const Command& command, std::uint32_t k,
+                                                         bool behind) const {
   if (copies_[queue] == 0) return std::nullopt;
   const RuntimeTiming& runtime = *timing_.runtime;
   const Accesses all = accesses(command);
@@ -36,14 +36,16 @@ std::optional<RuntimeCopies::Called> RuntimeCopies::copy(std::uint32_t queue, co
     const Nanoseconds start = small ? runtime.shader_copy : to_host ? runtime.copy_from_gpu : runtime.copy_to_gpu;
     return Called{times(std::uint64_t{k} + 1, runtime.call), to_sim_time(start), true};
   }
+  if (!to_host && !behind && bytes < runtime.small_batch_bytes) {
+    const double seconds = static_cast<double>(bytes.value) *
+                           (1 / runtime.small_batch_rate.bytes_per_second() - 1 / runtime.rate.bytes_per_second());
+    const std::uint64_t ahead = std::min<std::uint64_t>(std::uint64_t{k} + 1, runtime.batch);
+    const Nanoseconds listing = k < runtime.batch ? Nanoseconds{} : runtime.descriptor;
+    return Called{times(ahead, runtime.descriptor), to_sim_time({std::llround(seconds * 1e9) + listing.value}), true};
+  }
   const std::uint64_t pieces = k / runtime.batch + std::uint64_t{1};
   const std::uint64_t with = std::min<std::uint64_t>(pieces * runtime.batch, copies_[queue]);
   const SimTime handed = times(with, runtime.descriptor);
-  if (!to_host && bytes < runtime.small_batch_bytes) {
-    const double seconds = static_cast<double>(bytes.value) *
-                           (1 / runtime.small_batch_rate.bytes_per_second() - 1 / runtime.rate.bytes_per_second());
-    return Called{handed, to_sim_time({std::llround(seconds * 1e9)}), true};
-  }
   const Nanoseconds start = small ? runtime.shader_batch_copy : runtime.batch_copy;
   const bool alone = start.value > 0;
   return Called{handed, to_sim_time(alone ? start : timing_.engine.copy_start), alone};

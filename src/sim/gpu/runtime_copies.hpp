@@ -5,7 +5,10 @@
 //   batch   copies are handed over `batch` at a time, at `descriptor` each
 //   start   copy_to_gpu or copy_from_gpu; batch_copy for a batch; shader_copy for copies made by compute units. A copy
 //           with a start time of its own runs alone; a batch without one runs back to back, like packets in the
-//           caller's own ring. Small copies of a batch to the GPU have small_batch_rate
+//           caller's own ring
+//   small   copies of a batch to the GPU below small_batch_bytes: one after another at small_batch_rate, the first
+//           `batch` as soon as each is listed, the others in turns with listing them. Not if the queue has to wait
+//           before its first copy: published times of such copies are those of calls on idle streams
 #pragma once
 
 #include <cstdint>
@@ -28,8 +31,9 @@ class RuntimeCopies {
     SimTime start;   ///< from issue to the first byte
     bool alone = false;
   };
-  /// Timing of the k-th copy of the queue; none: the queue has its own ring.
-  std::optional<Called> copy(std::uint32_t queue, const Command& command, std::uint32_t k) const;
+  /// Timing of the k-th copy of the queue; none: the queue has its own ring. `behind`: the queue was handed over behind
+  /// work that had not ended.
+  std::optional<Called> copy(std::uint32_t queue, const Command& command, std::uint32_t k, bool behind) const;
   /// How long the host is busy with the queue.
   SimTime host_time(std::uint32_t queue) const;
   /// Upper limit of the rate of a copy, bytes per second.
