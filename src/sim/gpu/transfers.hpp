@@ -3,6 +3,9 @@
 // With rate r(t) from the solver, a transfer of B bytes that begins at t0 ends at the first t where the integral of r
 // from t0 to t is B. Rates change only when transfers begin or end; all changes of one instant are settled together
 // (EventClass::settle).
+//
+// A transfer knows where its event stands in the queue. Most changes of its rate leave its end behind that: then the
+// event is put off, and the end is not computed before the event comes to the front.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +21,15 @@
 
 namespace cortado::sim {
 
-class Transfers {
+class Transfers : private Timetable<Event> {
  public:
-  /// The listener is notified of every flow and rate.
+  /// The listener is notified of every flow and rate. It is the timetable of the events.
   Transfers(Events& events, FluidSystem& fluid, Listener& listener)
-      : events_(events), fluid_(fluid), listener_(listener) {}
+      : events_(events), fluid_(fluid), listener_(listener) {
+    events.set_timetable(*this);
+  }
+  Transfers(const Transfers&) = delete;
+  Transfers& operator=(const Transfers&) = delete;
 
   struct Speed {
     double cap = kUnlimited;
@@ -60,6 +67,7 @@ class Transfers {
     double remaining = 0;  // as of `since`
     double rate = 0;       // per second
     SimTime since;
+    SimTime placed;  // where its event stands in the queue: not after its end
     EventHandle end;
     std::uint32_t owner = 0;
   };
@@ -68,6 +76,13 @@ class Transfers {
   double signed_rest(const Transfer& transfer) const {
     return transfer.remaining - transfer.rate * to_seconds(events_.now() - transfer.since);
   }
+
+  /// At its last rate.
+  static SimTime end_of(const Transfer& transfer) {
+    return transfer.since + sim_time_from_seconds(transfer.remaining / transfer.rate);
+  }
+  void place(Transfer& transfer, SimTime end);
+  SimTime time_of(const Event& event) override;
 
   Events& events_;
   FluidSystem& fluid_;

@@ -15,11 +15,11 @@
 // once the queue has reached its greatest size. Cancelling an event or moving it forward costs only a heap step. An
 // event that is put off stays where it is in the heap until it comes to the front, and finds its place then: the end of
 // a transfer moves whenever its rate changes, back and forth, and the heap need not follow as long as its key is not
-// too late.
+// too late. Even its time need not be known before that (put_off).
 //
-// Cost: schedule, pop, cancel, reschedule to an earlier time O(log n); reschedule to a later time O(1), and at most
-// O(log n) once when it comes to the front. Memory: 48 bytes and a payload per pending event, at the greatest number
-// pending. A queue belongs to one thread; queues share nothing.
+// Cost: schedule, pop, cancel, reschedule to an earlier time O(log n); put_off and reschedule to a later time O(1), and
+// at most O(log n) once when it comes to the front. Memory: 48 bytes and a payload per pending event, at the greatest
+// number pending. A queue belongs to one thread; queues share nothing.
 #pragma once
 
 #include <cstddef>
@@ -48,9 +48,23 @@ struct EventHandle {
   std::uint32_t generation = 0;
 };
 
+/// Knows the times of events that were put off.
+template <class Payload>
+class Timetable {
+ public:
+  /// Asked when the event comes to the front; it has this time from then on, unless it is moved again.
+  virtual SimTime time_of(const Payload& event) = 0;
+
+ protected:
+  ~Timetable() = default;
+};
+
 template <class Payload>
 class EventQueue {
  public:
+  /// For events that are put off. It must outlive the last of them.
+  void set_timetable(Timetable<Payload>& timetable) { timetable_ = &timetable; }
+
   /// The time of the event that left last; zero at first.
   SimTime now() const { return now_; }
   bool empty() const { return heap_.empty(); }
@@ -82,6 +96,7 @@ class EventQueue {
   /// The event must be pending.
   SimTime time_of(EventHandle event) const {
     CORTADO_CHECK(pending(event), "the event is not pending");
+    learn_time(event.slot);
     return keys_[event.slot].time;
   }
 
@@ -103,6 +118,23 @@ class EventQueue {
     const std::size_t place = position_[event.slot];
     if (at < heap_[place].time) sift_up(place, key);
     return true;
+  }
+
+  /// As reschedule, for an event that is pending, to a time that the timetable knows. The caller guarantees that it is
+  /// not before the time that the event has been given last, by any of these functions or by the timetable.
+  void put_off(EventHandle event) {
+    Entry& key = keys_[event.slot];
+    key = {kUnknown, next_order(key.event_class(), event.slot)};
+  }
+
+  /// As put_off, for an event whose time is not before `soonest`.
+  void expect(EventHandle event, SimTime soonest) {
+    CORTADO_CHECK(soonest >= now_, "an event cannot be moved into the past");
+    const EventClass event_class = keys_[event.slot].event_class();
+    const Entry placed{soonest, next_order(event_class, event.slot)};
+    keys_[event.slot] = {kUnknown, next_order(event_class, event.slot)};
+    const std::size_t place = position_[event.slot];
+    if (soonest < heap_[place].time) sift_up(place, placed);
   }
 
   /// Removes the first event and moves the clock to it. The queue must not be empty.
@@ -138,6 +170,7 @@ class EventQueue {
   static constexpr std::uint64_t kMaxSlots = std::uint64_t{1} << kSlotBits;
   static constexpr std::uint64_t kMaxSequence = std::uint64_t{1} << kSequenceBits;
   static constexpr std::size_t kArity = 4;
+  static constexpr SimTime kUnknown{-1};  // the timetable knows it
 
   struct Entry {
     SimTime time;
@@ -189,8 +222,15 @@ class EventQueue {
   void settle_front() const {
     for (const Entry* key = &keys_[heap_.front().slot()]; key->order != heap_.front().order;
          key = &keys_[heap_.front().slot()]) {
+      learn_time(heap_.front().slot());
       sift_down(0, *key);
     }
+  }
+
+  void learn_time(std::uint32_t slot) const {
+    if (keys_[slot].time != kUnknown) return;
+    keys_[slot].time = timetable_->time_of(slots_[slot].payload);
+    CORTADO_CHECK(keys_[slot].time >= heap_[position_[slot]].time, "an event was put off to an earlier time");
   }
 
   /// Puts `entry` at `hole` or above it.
@@ -268,9 +308,10 @@ class EventQueue {
   std::uint64_t processed_ = 0;
   mutable std::vector<Entry> heap_;              // of keys that are not later than those in keys_
   mutable std::vector<std::uint32_t> position_;  // by slot: its position in the heap
-  std::vector<Entry> keys_;                      // by slot
+  mutable std::vector<Entry> keys_;              // by slot
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
+  Timetable<Payload>* timetable_ = nullptr;
 };
 
 }  // namespace cortado::sim
