@@ -48,7 +48,7 @@ void ComputeQueues::step(std::uint32_t index) {
         return;
       }
       queues_[submit->queue.value].submit_span = queue.span;
-      core_.events.schedule(core_.now() + to_sim_time(core_.timing.engine.fetch), EventClass::begin,
+      core_.events.post(core_.now() + to_sim_time(core_.timing.engine.fetch), EventClass::begin,
                             {EventKind::fetched, submit->queue.value});
     } else if (!std::holds_alternative<Timestamp>(command)) {
       if (!noted && state.behind && !units_.is_kernel(tenant)) {

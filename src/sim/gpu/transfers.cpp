@@ -95,7 +95,7 @@ SimTime Transfers::time_of(const Event& event) {
 void Transfers::request_settle() {
   if (settle_requested_) return;
   settle_requested_ = true;
-  events_.schedule(events_.now(), EventClass::settle, {EventKind::settle, 0});
+  events_.post(events_.now(), EventClass::settle, {EventKind::settle, 0});
 }
 
 }  // namespace cortado::sim
