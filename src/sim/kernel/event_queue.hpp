@@ -66,6 +66,15 @@ class Timetable {
 template <class Payload>
 class EventQueue {
  public:
+  EventQueue() {
+    constexpr std::size_t kFew = 64;
+    heap_.reserve(kFew);
+    position_.reserve(kFew);
+    keys_.reserve(kFew);
+    slots_.reserve(kFew);
+    free_.reserve(kFew);
+  }
+
   /// For events that are put off. It must outlive the last of them.
   void set_timetable(Timetable<Payload>& timetable) { timetable_ = &timetable; }
 
