@@ -292,8 +292,7 @@ class EventQueue {
       return first + (e[high] < e[low] ? high : low);
     }
     std::size_t least = first;
-    for (std::size_t child = first + 1; child < size; ++child)
-      least = heap_[child] < heap_[least] ? child : least;
+    for (std::size_t child = first + 1; child < size; ++child) least = heap_[child] < heap_[least] ? child : least;
     return least;
   }
 

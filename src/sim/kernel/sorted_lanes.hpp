@@ -1,7 +1,7 @@
 // Keys with values that are mostly added in order, or in a few orders at a time, as are events that follow others after
 // one of a few delays. Each lane is in ascending order. A key goes behind the greatest last key that is less, or is
-// refused if there is none; so the last keys are in ascending order, too. The first key is the least of the lanes' first
-// ones. A lane that has become empty keeps its last key: what is added then is mostly greater.
+// refused if there is none; so the last keys are in ascending order, too. The first key is the least of the lanes'
+// first ones. A lane that has become empty keeps its last key: what is added then is mostly greater.
 #pragma once
 
 #include <array>
