@@ -83,6 +83,7 @@ class SymbolicMemory {
   Piece sum(const Piece& a, const Piece& b, DType dtype);
 
   const Program& program_;
+  std::unique_ptr<NodePool> pool_ = std::make_unique<NodePool>();  // of the buffers
   std::vector<SymbolicBuffer> buffers_;
   /// For each buffer with trackers: bytes that were not updated since their tracker last reset have a value.
   std::vector<std::optional<SymbolicBuffer>> fresh_;
