@@ -115,7 +115,8 @@ class ConflictFinder {
   ConflictFinder(const Unrolled& unrolled, const HappensBefore& order)
       : unrolled_(unrolled), order_(order), owners_(find_accesses()) {
     touched_.resize(owners_.buffers());
-    for (std::uint32_t b = 0; b < touched_.size(); ++b) touched_[b].assign(owners_.strips({b}).count(), IntervalMap<Touched>(&pool_));
+    for (std::uint32_t b = 0; b < touched_.size(); ++b)
+      touched_[b].assign(owners_.strips({b}).count(), IntervalMap<Touched>(&pool_));
   }
 
   std::vector<Conflict> of_both_iterations(const Execution& execution) && {
