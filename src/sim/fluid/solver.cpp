@@ -69,7 +69,7 @@ std::span<const ResourceUse> Solver::distinct(std::span<const ResourceUse> uses)
 }
 
 std::uint32_t Solver::add_flow(const FlowSpec& spec) {
-  const auto uses = distinct(spec.uses);
+  const auto uses = spec.distinct ? spec.uses : distinct(spec.uses);
   const std::uint32_t index = take_flow();
   Flow& flow = flows_[index];
   flow = {.weight = spec.weight,

@@ -11,8 +11,9 @@ constexpr double kSurelyLonger = 1 + 1e-9;
 }  // namespace
 
 FlowId Transfers::begin(double amount, std::span<const ResourceUse> uses, std::span<const PlaceUse> places, Speed speed,
-                        std::uint32_t owner) {
-  const FlowId flow = fluid_.add_flow({.uses = uses, .weight = speed.weight, .cap = speed.cap, .priority = 0});
+                        std::uint32_t owner, bool distinct) {
+  const FlowId flow =
+      fluid_.add_flow({.uses = uses, .weight = speed.weight, .cap = speed.cap, .priority = 0, .distinct = distinct});
   if (flow.value >= transfers_.size()) transfers_.resize(flow.value + std::size_t{1});
   transfers_[flow.value] = {
       .remaining = amount,

@@ -38,10 +38,12 @@ class Transfers : private Timetable<Event> {
 
   /// `owner` is returned by finish(). The amount, in bytes or any other unit of work, must not be zero.
   FlowId begin(double amount, const UseList& uses, Speed speed, std::uint32_t owner) {
-    return begin(amount, uses.view(), uses.places(), speed, owner);
+    return begin(amount, uses.view(), uses.places(), speed, owner, true);
   }
   FlowId begin(double amount, std::span<const ResourceUse> uses, std::span<const PlaceUse> places, Speed speed,
-               std::uint32_t owner);
+               std::uint32_t owner) {
+    return begin(amount, uses, places, speed, owner, false);
+  }
   void set_cap(FlowId flow, double cap);
   void set_weight(FlowId flow, double weight);
 
@@ -71,6 +73,9 @@ class Transfers : private Timetable<Event> {
     EventHandle end;
     std::uint32_t owner = 0;
   };
+
+  FlowId begin(double amount, std::span<const ResourceUse> uses, std::span<const PlaceUse> places, Speed speed,
+               std::uint32_t owner, bool distinct);
 
   /// What is left at its last rate; negative if its end was rounded up.
   double signed_rest(const Transfer& transfer) const {
