@@ -8,6 +8,7 @@
 
 #include "cortado/program.hpp"
 
+#include "verify/node_pool.hpp"
 #include "verify/results.hpp"
 #include "verify/symbolic_buffer.hpp"
 

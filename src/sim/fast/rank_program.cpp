@@ -152,7 +152,7 @@ void RankRun::step_lane(std::uint32_t index) {
       ++lanes_at_work_;
       if (lane.on_units()) return move_bytes(index);
       events_.post(events_.now() + to_sim_time(timing_.engine.copy_start), EventClass::begin,
-                       {EventKind::copy_ready, index});
+                   {EventKind::copy_ready, index});
       return;
     }
     if (!visible_[wait->signal.value]) {

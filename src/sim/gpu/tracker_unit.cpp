@@ -67,7 +67,7 @@ void TrackerUnit::land(std::span<const TrackerUpdate> updates, bool over_link, s
       landings_[index] = {one, span};
     }
     core_.events.post(core_.now() + to_sim_time(core_.timing.link.latency), EventClass::end,
-                          {EventKind::update_lands, index});
+                      {EventKind::update_lands, index});
   }
 }
 
