@@ -54,10 +54,10 @@ Status Arguments::set(const Flag& flag, std::vector<std::string> values) {
 }
 
 std::string Arguments::key(std::string_view flag) const {
+  if (const Flag* found = find_flag(command_, flag)) return std::string(found->long_name());
   const auto named = [&](const Flag& one) { return has_part(one.name, ',', flag); };
   CORTADO_CHECK(std::ranges::any_of(all_flags(), named), "the flag is in the table");
-  const Flag* found = find_flag(command_, flag);
-  return std::string(found ? found->long_name() : flag);
+  return std::string(flag);
 }
 
 std::optional<std::string> Arguments::find(std::string_view flag) const {

@@ -195,12 +195,14 @@ struct MatrixTiming {
   std::uint32_t flops_per_clock = 0;  ///< multiplications and additions; 0 = the machine has no such GEMMs
   double clock_ghz = 0;               ///< sustained under such a load
   double efficiency = 0;              ///< of the pipes at that clock, within an endless tile
+  friend bool operator==(const MatrixTiming&, const MatrixTiming&) = default;
 };
 
 /// GEMMs in stages: all workgroups that run together read, then multiply, then store.
 struct StageTiming {
   double read_share = 0;  ///< share of the operands that is read before multiplying starts; the rest is read meanwhile
   std::uint32_t cache_ways = 0;  ///< of the last-level cache, which may hold operands of a stage (docs/models.md)
+  friend bool operator==(const StageTiming&, const StageTiming&) = default;
 };
 
 /// Compute units, and the caches before the last-level one, as GEMMs use them. docs/models.md has the equations.
@@ -244,6 +246,7 @@ struct ComputeTiming {
   MatrixTiming i8;
   /// Rate with scales for blocks of the operands, relative to that without; 0 = not known.
   double block_scale_efficiency = 0;
+  friend bool operator==(const ComputeTiming&, const ComputeTiming&) = default;
 };
 
 /// Kernels that are neither GEMMs nor copies: attention, norms, activations. docs/models.md has the equations.
@@ -352,6 +355,7 @@ struct VoltageCurve {
   double highest() const { return ghz.back(); }
   /// Outside of the curve: the value at its nearest end.
   double volts_at(double clock_ghz) const;
+  friend bool operator==(const VoltageCurve&, const VoltageCurve&) = default;
 };
 
 /// A component with a clock.
@@ -361,6 +365,7 @@ struct ComponentPower {
   double clock_w = 0;      ///< in addition while it is awake, at nominal clock and voltage: clock trees
   double nominal_ghz = 0;  ///< a point of the curve
   VoltageCurve curve;
+  friend bool operator==(const ComponentPower&, const ComponentPower&) = default;
 };
 
 struct Power {
@@ -400,6 +405,7 @@ struct Power {
   /// Nullptr for `rest` and for components that the machine does not describe.
   const ComponentPower* component(Component which) const;
   double idle_w() const;  ///< of the whole GPU, including regulators
+  friend bool operator==(const Power&, const Power&) = default;
 };
 
 // --- Machine ---------------------------------------------------------------------------------------------------------

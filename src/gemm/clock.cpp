@@ -17,6 +17,9 @@
 // minutes, and a part of a GEMM is no load of its own, so everything but a benchmark of GEMMs has the steady clock.
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <unordered_map>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -137,11 +140,10 @@ std::string clock_text(const Machine& machine) {
   return text;
 }
 
-double gemm_clock_ghz(const GemmModel& model, const Machine& machine, std::uint32_t units) {
-  const GemmShape& shape = model.shape();
-  if (machine.clock == ClockMode::fixed || !machine.power || !machine.power->xcd) {
-    return sustained_clock_ghz(shape.dtype, machine);
-  }
+namespace {
+
+/// Of a machine that describes power.
+double clock_by_power(const GemmModel& model, const Machine& machine, std::uint32_t units) {
   const Power& power = *machine.power;
   const double boost = power.xcd->nominal_ghz;
   GemmModel::Terms terms = model.terms(units, boost);
@@ -161,6 +163,82 @@ double gemm_clock_ghz(const GemmModel& model, const Machine& machine, std::uint3
   const double load_ms = kCallsInARow * model.seconds(units, lowest) * 1e3;
   const double burst = load_ms > 0 ? std::min(1.0, power.burst_ms / load_ms) : 1;
   return burst * boost + (1 - burst) * lowest;
+}
+
+/// All of a machine that clocks by power depend on.
+struct ClockGround {
+  explicit ClockGround(const Machine& machine)
+      : compute(*machine.timing->compute),
+        memory_rate(machine.timing->memory.rate),
+        cache_rate(machine.timing->memory.cache_rate),
+        cache_bytes(machine.timing->memory.cache_bytes),
+        start(gemm_start(machine)),
+        power(*machine.power),
+        clock(machine.clock) {}
+
+  bool is_of(const Machine& machine) const {
+    const MemoryTiming& memory = machine.timing->memory;
+    return clock == machine.clock && start == gemm_start(machine) && memory_rate == memory.rate &&
+           cache_rate == memory.cache_rate && cache_bytes == memory.cache_bytes && power == *machine.power &&
+           compute == *machine.timing->compute;
+  }
+
+  ComputeTiming compute;
+  GBps memory_rate;
+  GBps cache_rate;
+  Bytes cache_bytes;
+  Nanoseconds start;
+  Power power;
+  ClockMode clock;
+};
+
+/// What was computed before: the choice of a kernel, estimates and simulations ask for the same GEMMs.
+class KnownClocks {
+ public:
+  double of(const GemmModel& model, const Machine& machine, std::uint32_t units) {
+    if (!ground_ || !ground_->is_of(machine)) {
+      ground_.emplace(machine);
+      known_.clear();
+    }
+    constexpr std::size_t kMost = 8192;
+    if (known_.size() == kMost) known_.clear();
+    std::vector<Known>& alike = known_[hash_of(model.shape(), units)];
+    for (const Known& known : alike) {
+      if (known.units == units && known.model.is_like(model)) return known.clock_ghz;
+    }
+    alike.push_back({model, units, clock_by_power(model, machine, units)});
+    return alike.back().clock_ghz;
+  }
+
+ private:
+  struct Known {
+    GemmModel model;  // of a machine that may be gone
+    std::uint32_t units = 0;
+    double clock_ghz = 0;
+  };
+
+  static std::uint64_t hash_of(const GemmShape& shape, std::uint32_t units) {
+    constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio: spreads near numbers
+    std::uint64_t hash = 0;
+    for (const std::uint64_t part : {shape.m, shape.n, shape.k, std::uint64_t{units}}) {
+      hash = (hash ^ part) * kOdd;
+      hash ^= hash >> 32;
+    }
+    return hash;
+  }
+
+  std::optional<ClockGround> ground_;
+  std::unordered_map<std::uint64_t, std::vector<Known>> known_;
+};
+
+}  // namespace
+
+double gemm_clock_ghz(const GemmModel& model, const Machine& machine, std::uint32_t units) {
+  if (machine.clock == ClockMode::fixed || !machine.power || !machine.power->xcd) {
+    return sustained_clock_ghz(model.shape().dtype, machine);
+  }
+  static thread_local KnownClocks known_clocks;
+  return known_clocks.of(model, machine, units);
 }
 
 double GemmClocks::of(const GemmModel& model, std::uint32_t units) {

@@ -51,6 +51,19 @@ TEST(GemmClock, IsTheSameFromMemory) {
   }
 }
 
+// Clocks are remembered, but not those of a machine that differs.
+TEST(GemmClock, IsThatOfTheMachine) {
+  const Machine machine = load_machine("mi300x-8").value();
+  Machine capped = machine;
+  capped.power->cap_w = 500;
+  Machine slow = machine;
+  slow.timing->compute->bf16.flops_per_clock /= 2;
+  const double clock = clock_of(kLarge, machine, 304);
+  EXPECT_LT(clock_of(kLarge, capped, 304), clock);
+  EXPECT_GT(clock_of(kLarge, slow, 304), clock);
+  EXPECT_EQ(clock_of(kLarge, machine, 304), clock);
+}
+
 TEST(GemmClock, RisesAsFewerUnitsWork) {
   const Machine machine = load_machine("mi300x-8").value();
   double before = 0;

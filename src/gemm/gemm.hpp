@@ -171,6 +171,11 @@ class GemmModel {
   bool takes_longer(double seconds, double units, double clock_ghz) const;
 
   friend bool operator==(const GemmModel&, const GemmModel&) = default;
+  /// All but the machine.
+  bool is_like(const GemmModel& other) const {
+    return tiling_ == other.tiling_ && windows_ == other.windows_ && results_ == other.results_ &&
+           rows_together_ == other.rows_together_ && shape_ == other.shape_;
+  }
 
  private:
   struct Body {

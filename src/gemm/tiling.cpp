@@ -132,6 +132,7 @@ class Search {
     const std::uint64_t most_tiles = (compute_.split_time.value > 0 ? 2 : 1) * std::uint64_t{units_};
     const std::vector<Split> splits = splits_in_time();
     std::vector<Candidate> all;
+    all.reserve(2 * tiles.size());
     for (const Candidate& tile : tiles) {
       if (!is_too_slow(tile)) all.push_back(tile);
       if (tile.workgroups >= most_tiles) continue;
@@ -270,6 +271,7 @@ Tiling best_tiling(const GemmShape& whole, const Machine& machine, std::uint32_t
                    double clock) {
   const ComputeTiming& compute = *machine.timing->compute;
   std::vector<Candidate> unsplit;
+  unsplit.reserve(compute.tile_sides.size() * compute.tile_sides.size());
   const std::vector<std::uint32_t>& sides = cut.whole_tiles ? compute.anchor_sides : compute.tile_sides;
   const std::uint64_t least_tile = cut.whole_tiles ? largest_tile(whole, compute, cut) : 0;
   GemmShape shape = whole;

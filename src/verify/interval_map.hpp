@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <utility>
+
+#include "verify/node_pool.hpp"
 
 namespace cortado::verifier {
 
@@ -16,6 +19,9 @@ template <class Value>
 class IntervalMap {
  public:
   using Position = std::uint64_t;
+
+  /// Pieces are in the pool, which must outlive the map; without one, on the heap.
+  explicit IntervalMap(NodePool* pool = nullptr) : pieces_(pool) {}
 
   /// Calls visit(begin, end, const Value*) for the pieces of [begin, end) in order; the pointer is null for a gap. The
   /// value is the one at the beginning of the piece.
@@ -111,7 +117,7 @@ class IntervalMap {
   /// The same intervals with other values.
   template <class Change>
   IntervalMap mapped(Change&& change) const {
-    IntervalMap result;
+    IntervalMap result(pieces_.get_allocator().pool());
     for (const auto& [begin, piece] : pieces_) {
       result.pieces_.emplace_hint(result.pieces_.end(), begin, Piece{piece.end, change(piece.value)});
     }
@@ -125,7 +131,7 @@ class IntervalMap {
     Position end;
     Value value;
   };
-  using Pieces = std::map<Position, Piece>;
+  using Pieces = std::map<Position, Piece, std::less<>, PoolAllocator<std::pair<const Position, Piece>>>;
 
   typename Pieces::const_iterator first_touching(Position at) const {
     auto piece = pieces_.upper_bound(at);

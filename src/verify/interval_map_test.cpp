@@ -2,6 +2,8 @@
 
 #include <array>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -51,6 +53,20 @@ TEST(IntervalMap, SplitsWhatIsOverwrittenInTheMiddle) {
   map.erase(5, 12);
   EXPECT_EQ(contents(map)[4], 100);
   EXPECT_EQ(contents(map)[5], std::nullopt);
+}
+
+TEST(IntervalMap, MapsShareAPool) {
+  NodePool pool;
+  std::vector<IntervalMap<Ramp>> maps(3, IntervalMap<Ramp>(&pool));
+  for (std::uint64_t i = 0; i < kSize; i += 2) {
+    for (IntervalMap<Ramp>& map : maps) map.assign(i, i + 1, {static_cast<int>(3 * i)});
+  }
+  maps[1].erase(0, kSize);
+  maps.push_back(maps[0].mapped([](const Ramp& ramp) { return Ramp{ramp.value + 1}; }));
+  maps[1] = std::move(maps[2]);
+  EXPECT_EQ(maps[1].size(), kSize / 2);
+  EXPECT_EQ(contents(maps[1])[4], 12);
+  EXPECT_EQ(contents(maps[3])[4], 13);
 }
 
 TEST(IntervalMap, EmptyIntervalsChangeNothing) {

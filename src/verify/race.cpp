@@ -30,6 +30,7 @@
 #include "verify/happens_before.hpp"
 #include "verify/interval_map.hpp"
 #include "verify/naming.hpp"
+#include "verify/node_pool.hpp"
 #include "verify/region_owners.hpp"
 #include "verify/regions.hpp"
 #include "verify/rule.hpp"
@@ -114,7 +115,8 @@ class ConflictFinder {
   ConflictFinder(const Unrolled& unrolled, const HappensBefore& order)
       : unrolled_(unrolled), order_(order), owners_(find_accesses()) {
     touched_.resize(owners_.buffers());
-    for (std::uint32_t b = 0; b < touched_.size(); ++b) touched_[b].resize(owners_.strips({b}).count());
+    for (std::uint32_t b = 0; b < touched_.size(); ++b)
+      touched_[b].assign(owners_.strips({b}).count(), IntervalMap<Touched>(&pool_));
   }
 
   std::vector<Conflict> of_both_iterations(const Execution& execution) && {
@@ -340,6 +342,7 @@ class ConflictFinder {
   NodeLists lists_;
   std::vector<Node> last_reads_;                            // of last_reads
   std::vector<Node> last_of_chain_;                         // scratch space of last_reads
+  NodePool pool_;                                           // of:
   std::vector<std::vector<IntervalMap<Touched>>> touched_;  // by buffer and strip
 };
 

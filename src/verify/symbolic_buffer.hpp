@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "verify/interval_map.hpp"
+#include "verify/node_pool.hpp"
 #include "verify/runs.hpp"
 #include "verify/values.hpp"
 
@@ -50,7 +51,9 @@ void for_common_runs(const Pieces& pieces_a, const Pieces& pieces_b, Visitor&& v
 
 class SymbolicBuffer {
  public:
-  explicit SymbolicBuffer(std::uint64_t pitch) : pitch_(pitch), cuts_{0, pitch}, strips_(1) {}
+  /// The pool must outlive it.
+  SymbolicBuffer(std::uint64_t pitch, NodePool& pool)
+      : pitch_(pitch), cuts_{0, pitch}, strips_(1, IntervalMap<Value>(&pool)) {}
 
   std::uint64_t pitch() const { return pitch_; }
 

@@ -50,7 +50,7 @@ SymbolicMemory::SymbolicMemory(const Program& program)
 SymbolicMemory::SymbolicMemory(const Program& program, std::shared_ptr<Results> results)
     : program_(program), fresh_(program.buffers.size()), results_(std::move(results)) {
   buffers_.reserve(program.buffers.size());
-  for (const CommonPitch& pitch : used_pitches(program)) buffers_.emplace_back(pitch.best());
+  for (const CommonPitch& pitch : used_pitches(program)) buffers_.emplace_back(pitch.best(), *pool_);
   for (std::size_t i = 0; i < program.trackers.size(); ++i) fire(i);
 }
 
@@ -62,7 +62,7 @@ void SymbolicMemory::set_fresh(const Region& region, bool fresh) {
   auto& buffer = fresh_[region.buffer.value];
   if (!buffer) {
     if (!fresh) return;
-    buffer.emplace(buffers_[region.buffer.value].pitch());
+    buffer.emplace(buffers_[region.buffer.value].pitch(), *pool_);
   }
   for (const auto& [address, place] : runs_of(region, buffer->pitch())) {
     buffer->write({address, fresh ? Value{{{region.buffer.value, 0, address.start, address.stride}}} : Value{}});

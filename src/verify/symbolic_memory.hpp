@@ -8,6 +8,7 @@
 
 #include "cortado/program.hpp"
 
+#include "verify/node_pool.hpp"
 #include "verify/results.hpp"
 #include "verify/symbolic_buffer.hpp"
 
@@ -83,6 +84,7 @@ class SymbolicMemory {
   Piece sum(const Piece& a, const Piece& b, DType dtype);
 
   const Program& program_;
+  std::unique_ptr<NodePool> pool_ = std::make_unique<NodePool>();  // of the buffers
   std::vector<SymbolicBuffer> buffers_;
   /// For each buffer with trackers: bytes that were not updated since their tracker last reset have a value.
   std::vector<std::optional<SymbolicBuffer>> fresh_;

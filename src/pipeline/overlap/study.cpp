@@ -12,6 +12,7 @@
 #include "pipeline/overlap/ideal.hpp"
 #include "pipeline/overlap/planned.hpp"
 #include "pipeline/overlap/reasons.hpp"
+#include "pipeline/overlap/study_cost.hpp"
 #include "pipeline/overlap/times.hpp"
 #include "plan/overlap.hpp"
 #include "sim/gpu/simulate.hpp"
@@ -42,9 +43,9 @@ class OverlapStudy {
         roomy_(machine_),
         target_(target),
         options_(options),
-        cost_(simulated_cost(machine_)),
-        costs_(strategy_costs(*cost_, machine_)),
-        basis_(machine_, roomy_, *cost_, costs_) {
+        cost_(machine_, rows_of_search(problem)),
+        costs_(strategy_costs(cost_, machine_)),
+        basis_(machine_, roomy_, cost_, costs_) {
     report_.problem = problem;
     report_.simulated = target.predicts();
     const auto named = [&](std::string_view name) { return std::ranges::count(options.strategies, name) > 0; };
@@ -136,13 +137,30 @@ class OverlapStudy {
 
   // --- Times ---------------------------------------------------------------------------------------------------------
 
+  TimeOptions times_of_rows(Relation relation) const {
+    return {.by_command = relation != Relation::independent, .run = options_.run};
+  }
+
+  /// Rows that a search may share its simulations with: searches compare single iterations on the plain simulator.
+  std::optional<TimeOptions> rows_of_search(const OverlapProblem& problem) const {
+    const sim::SimulateOptions& sim = options_.run.sim;
+    const bool alike = target_.predicts() && !options_.contention && options_.run.iterations == 1 &&
+                       !options_.run.watts && !options_.run.on_stage && !sim.sharing.local && !sim.manage &&
+                       !sim.progress;
+    return alike ? std::optional(times_of_rows(problem.relation)) : std::nullopt;
+  }
+
   Outcome<OverlapTimes> timed(ProvedOnce& program, const Machine& machine, std::optional<ArbitrationPolicy> arbitration,
                               bool contention) const {
     const Outcome<VerifiedProgram>& proof = program.proof(machine);
     if (!proof) return fail(proof.error());
-    return time_program(
-        target_, *proof,
-        {.by_command = !independent(), .contention = contention, .arbitration = arbitration, .run = options_.run});
+    if (!arbitration) {
+      if (auto times = cost_.times_of(proof->program())) return *std::move(times);
+    }
+    TimeOptions options = times_of_rows(problem().relation);
+    options.contention = contention;
+    options.arbitration = arbitration;
+    return time_program(target_, *proof, options);
   }
 
   Outcome<OverlapTimes> time_strategy(std::size_t i) {
@@ -334,7 +352,7 @@ class OverlapStudy {
   std::optional<Diagnostic> serial_refused_;  // on the machine itself
   Target& target_;
   const OverlapOptions& options_;
-  const std::unique_ptr<CostModel> cost_;
+  const StudyCost cost_;
   const StrategyCosts costs_;
   Basis basis_;
   std::vector<Asked> asked_;

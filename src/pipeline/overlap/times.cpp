@@ -51,23 +51,31 @@ RoleTimes parts_by_queue(const Run& run, const Program& program) {
   return {since_begin(last([](const Queue& q) { return q.role == QueueRole::gemm; })), comm, comm};
 }
 
-Outcome<OverlapTimes> predicted_times(Target& target, const VerifiedProgram& program, const TimeOptions& options) {
-  RunOptions run_options = options.run;
-  run_options.trace = options.by_command || options.contention;
-  run_options.sim.span_names = false;
-  run_options.sim.arbitration = options.arbitration;
-  const auto run = target.run(program, run_options);
-  if (!run) return fail(run.error());
-  const RoleTimes parts =
-      options.by_command ? times_by_role(run->timeline, program.program()) : parts_by_queue(*run, program.program());
-  OverlapTimes times{.time = run->time, .gemm = parts.gemm, .comm = parts.collective, .sent = parts.sent};
-  times.hbm_bytes = run->predicted->memory_bytes;
-  times.dram = run->predicted->traffic;
-  times.energy = run->energy;
-  times.tracker_entries_peak = run->tracker_entries_peak;
-  if (run->tracker_entries_peak) {
-    times.tracker_wait = Nanoseconds{std::llround(run->predicted->tracker_wait_seconds * 1e9)};
+RunOptions options_of_run(const TimeOptions& options) {
+  RunOptions run = options.run;
+  run.trace = options.by_command || options.contention;
+  run.sim.span_names = false;
+  run.sim.arbitration = options.arbitration;
+  return run;
+}
+
+OverlapTimes times_of(const Run& run, const Program& program, bool by_command) {
+  const RoleTimes parts = by_command ? times_by_role(run.timeline, program) : parts_by_queue(run, program);
+  OverlapTimes times{.time = run.time, .gemm = parts.gemm, .comm = parts.collective, .sent = parts.sent};
+  times.hbm_bytes = run.predicted->memory_bytes;
+  times.dram = run.predicted->traffic;
+  times.energy = run.energy;
+  times.tracker_entries_peak = run.tracker_entries_peak;
+  if (run.tracker_entries_peak) {
+    times.tracker_wait = Nanoseconds{std::llround(run.predicted->tracker_wait_seconds * 1e9)};
   }
+  return times;
+}
+
+Outcome<OverlapTimes> predicted_times(Target& target, const VerifiedProgram& program, const TimeOptions& options) {
+  const auto run = target.run(program, options_of_run(options));
+  if (!run) return fail(run.error());
+  OverlapTimes times = times_of(*run, program.program(), options.by_command);
   if (options.contention) {
     const auto contention = contention_of(program, run->timeline);
     if (!contention) return fail(contention.error());
@@ -130,6 +138,12 @@ Outcome<std::vector<Outcome<OverlapTimes>>> time_all(const std::vector<TimeOne>&
   std::vector<Outcome<OverlapTimes>> times;
   for (std::size_t i = 0; i < jobs.size(); ++i) times.push_back(median_round(rounds, i, jobs.size()));
   return times;
+}
+
+Outcome<OverlapTimes> predicted_times(const CheckedProgram& program, const TimeOptions& options) {
+  const auto run = simulate_checked(program, options_of_run(options));
+  if (!run) return fail(run.error());
+  return times_of(*run, program.program(), options.by_command);
 }
 
 Outcome<OverlapTimes> time_program(Target& target, const VerifiedProgram& program, const TimeOptions& options) {

@@ -40,6 +40,9 @@ Outcome<OverlapTimes> time_program(Target& target, const VerifiedProgram& progra
 Outcome<OverlapTimes> time_program(Target& target, Result<Program> program, const Machine& machine,
                                    const TimeOptions& options = {});
 
+/// As time_program on the simulator, without contention, of a program that need not be proved.
+Outcome<OverlapTimes> predicted_times(const CheckedProgram& program, const TimeOptions& options);
+
 using TimeOne = std::function<Outcome<OverlapTimes>()>;
 using Progress = std::function<bool(std::size_t, std::size_t)>;
 

@@ -125,7 +125,7 @@ class CollectiveFirst {
 
   void send(std::uint32_t step, std::uint32_t from) {
     for (Batch& batch : carrier_.batches(step, from)) {
-      const std::vector<Piece> pieces = steps_.pieces(step, from, batch.to);
+      const Pieces pieces = steps_.pieces(step, from, batch.to);
       if (pieces.empty()) continue;
       if (!broadcast(step, pieces, batch)) {
         for (const Piece& piece : pieces) {
@@ -139,7 +139,7 @@ class CollectiveFirst {
   }
 
   /// The same rows for two receivers in one packet, if possible.
-  bool broadcast(std::uint32_t step, const std::vector<Piece>& pieces, Batch& batch) {
+  bool broadcast(std::uint32_t step, const Pieces& pieces, Batch& batch) {
     if (!batch.broadcast || pieces.size() != 2) return false;
     const Region first = landing(step, pieces[0]);
     const Region second = landing(step, pieces[1]);

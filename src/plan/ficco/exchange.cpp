@@ -7,13 +7,13 @@ Exchange::Exchange(const DependentRequest& request)
       reduces_(request.collective == "reduce-scatter"),
       held_(request.ranks, 0),
       received_(request.ranks, 0),
-      given_(request.ranks, std::vector<Span>(request.ranks)),
-      placed_(request.ranks, std::vector<std::uint64_t>(request.ranks)) {
+      given_(std::size_t{request.ranks} * request.ranks),
+      placed_(std::size_t{request.ranks} * request.ranks) {
   const Span all{0, request.gemm.m};
   for (std::uint32_t from = 0; from < request.ranks; ++from) {
     const std::uint64_t share = part_of(all, request.ranks, from).count;
     for (std::uint32_t to = 0; to < request.ranks; ++to) {
-      Span& given = given_[from][to];
+      Span& given = given_[place(from, to)];
       if (gathers_) {
         given = {0, share};
       } else if (reduces_) {
@@ -23,8 +23,9 @@ Exchange::Exchange(const DependentRequest& request)
       } else {
         given = {held_[from], request.tokens[from][to]};
       }
-      placed_[from][to] = reduces_ ? 0 : received_[to];
-      received_[to] = placed_[from][to] + given.count;
+      std::uint64_t& placed = placed_[place(from, to)];
+      placed = reduces_ ? 0 : received_[to];
+      received_[to] = placed + given.count;
       held_[from] = given.end();
     }
   }

@@ -170,7 +170,7 @@ class ProductFirst {
     bench_.multiply(from, a, rank.b.part({0, bench_.gemm().k}, columns), c);
     const SignalId ready = kernels.raise();
     for (Batch& batch : carrier_.batches(step, from)) {
-      const std::vector<Piece> sent_together = steps_.pieces(step, from, batch.to);
+      const Pieces sent_together = steps_.pieces(step, from, batch.to);
       if (sent_together.empty()) continue;
       batch.lane.wait(ready);
       for (const Piece& piece : sent_together) put(step, piece, batch.lane);
@@ -180,7 +180,7 @@ class ProductFirst {
 
   void make_each(std::uint32_t step, std::uint32_t from) {
     for (Batch& batch : carrier_.batches(step, from)) {
-      const std::vector<Piece> pieces = steps_.pieces(step, from, batch.to);
+      const Pieces pieces = steps_.pieces(step, from, batch.to);
       if (pieces.empty()) continue;
       for (const Piece& piece : pieces) {
         multiply_piece(piece, made(step, piece));
@@ -215,7 +215,7 @@ class ProductFirst {
     lane.copy(made(step, piece), landing(step, piece));
   }
 
-  void announce(std::uint32_t step, const std::vector<Piece>& pieces, Batch& batch) {
+  void announce(std::uint32_t step, const Pieces& pieces, Batch& batch) {
     const std::uint32_t from = pieces.front().from;
     const SignalId arrived = batch.lane.raise(batch.home(from));
     for (const Piece& piece : pieces) {

@@ -51,8 +51,8 @@ Piece Steps::piece(std::uint32_t step, std::uint32_t from, std::uint32_t to) con
   return piece;
 }
 
-std::vector<Piece> Steps::pieces(std::uint32_t step, std::uint32_t from, const std::vector<RankId>& to) const {
-  std::vector<Piece> all;
+Pieces Steps::pieces(std::uint32_t step, std::uint32_t from, const std::vector<RankId>& to) const {
+  Pieces all;
   all.reserve(to.size());
   for (const RankId receiver : to) add(piece(step, from, receiver.value), all);
   return all;
@@ -90,10 +90,6 @@ std::uint64_t Steps::given_before(std::uint32_t step, const Piece& before) const
     if (const Piece above = piece(step, before.from, to); counts(above)) rows += above.rows();
   }
   return rows;
-}
-
-void Steps::add(const Piece& piece, std::vector<Piece>& all) const {
-  if (counts(piece)) all.push_back(piece);
 }
 
 }  // namespace cortado::plan

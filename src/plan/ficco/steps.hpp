@@ -6,6 +6,7 @@
 
 #include "cortado/machine.hpp"
 
+#include "base/small_vector.hpp"
 #include "plan/ficco/exchange.hpp"
 
 namespace cortado::plan {
@@ -20,6 +21,9 @@ struct Piece {
   std::uint64_t rows() const { return given.count; }
   bool empty() const { return given.empty() || columns.empty(); }
 };
+
+/// Of one sender, mostly for a single receiver.
+using Pieces = SmallVector<Piece, 2>;
 
 /// Columns are cut at multiples of this many elements, so that strided copies can count in units of up to 16 bytes.
 std::uint64_t panel_unit(std::uint64_t columns, Bytes element);
@@ -36,7 +40,7 @@ class Steps {
 
   Piece piece(std::uint32_t step, std::uint32_t from, std::uint32_t to) const;
   /// For the given receivers, in their order, without empty pieces.
-  std::vector<Piece> pieces(std::uint32_t step, std::uint32_t from, const std::vector<RankId>& to) const;
+  Pieces pieces(std::uint32_t step, std::uint32_t from, const std::vector<RankId>& to) const;
   /// All rows that a rank keeps for itself.
   Piece own(std::uint32_t rank) const;
   /// The pieces of a step that a rank receives or sends, in the order of the other ranks, without empty ones.
@@ -48,7 +52,10 @@ class Steps {
 
  private:
   bool counts(const Piece& piece) const { return !piece.empty() && (with_own_ || piece.from != piece.to); }
-  void add(const Piece& piece, std::vector<Piece>& all) const;
+  template <class List>
+  void add(const Piece& piece, List& all) const {
+    if (counts(piece)) all.push_back(piece);
+  }
 
   const Exchange& exchange_;
   FiccoSchedule schedule_;

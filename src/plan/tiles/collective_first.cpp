@@ -77,7 +77,7 @@ class TilesThatWait {
 
   void send(std::uint32_t step, std::uint32_t from) {
     for (Batch& batch : carrier_.batches(step, from)) {
-      const std::vector<Piece> pieces = steps_.pieces(step, from, batch.to);
+      const Pieces pieces = steps_.pieces(step, from, batch.to);
       if (pieces.empty()) continue;
       for (const Piece& piece : pieces) batch.lane.copy(source(piece), landing(piece));
       const SignalId arrived = batch.lane.raise(batch.home(from));

@@ -19,7 +19,7 @@ FlowId OneGpu::begin(double work, std::span<const ResourceUse> uses, Transfers::
   if (sharing_ == Sharing::modelled) return transfers_.begin(work, uses, {}, speed, owner);
   for (const ResourceUse& use : uses) speed.cap = std::min(speed.cap, fluid_.capacity(use.resource) / use.factor);
   const SimTime over = events_.now() + sim_time_from_seconds(work / speed.cap);
-  events_.schedule(over, EventClass::end, {EventKind::transfer_end, owner});
+  events_.post(over, EventClass::end, {EventKind::transfer_end, owner});
   return {};
 }
 

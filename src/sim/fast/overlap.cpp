@@ -91,7 +91,7 @@ class OverlapRun : OneGpu {
     step_at(kCollective, collective);
   }
 
-  void step_at(std::uint32_t index, SimTime at) { events_.schedule(at, EventClass::begin, {EventKind::step, index}); }
+  void step_at(std::uint32_t index, SimTime at) { events_.post(at, EventClass::begin, {EventKind::step, index}); }
 
   void handle(const Event& event) {
     switch (event.kind) {

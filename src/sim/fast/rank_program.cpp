@@ -121,7 +121,7 @@ void RankRun::handle(const Event& event) {
 }
 
 void RankRun::raise(SignalId signal, Nanoseconds later) {
-  events_.schedule(events_.now() + to_sim_time(later), EventClass::end, {EventKind::signal_visible, signal.value});
+  events_.post(events_.now() + to_sim_time(later), EventClass::end, {EventKind::signal_visible, signal.value});
 }
 
 void RankRun::show(SignalId signal) {
@@ -151,8 +151,8 @@ void RankRun::step_lane(std::uint32_t index) {
     if (wait == nullptr) {
       ++lanes_at_work_;
       if (lane.on_units()) return move_bytes(index);
-      events_.schedule(events_.now() + to_sim_time(timing_.engine.copy_start), EventClass::begin,
-                       {EventKind::copy_ready, index});
+      events_.post(events_.now() + to_sim_time(timing_.engine.copy_start), EventClass::begin,
+                   {EventKind::copy_ready, index});
       return;
     }
     if (!visible_[wait->signal.value]) {

@@ -58,7 +58,7 @@ class RankRun : OneGpu {
   SimTime launch_kernels(const Queue& queue, SimTime now);
   SimTime launch_copies(const Queue& queue, SimTime now);
   void handle(const Event& event);
-  void step_at(std::uint32_t index, SimTime at) { events_.schedule(at, EventClass::begin, {EventKind::step, index}); }
+  void step_at(std::uint32_t index, SimTime at) { events_.post(at, EventClass::begin, {EventKind::step, index}); }
   void raise(SignalId signal, Nanoseconds later);
   void show(SignalId signal);
 

@@ -100,6 +100,7 @@ struct FlowSpec {
   double weight = 1;                    ///< positive
   double cap = kUnlimited;              ///< not negative; finite if there are no uses
   std::uint8_t priority = 0;            ///< greater is served first; below FluidOptions::priority_classes
+  bool distinct = false;                ///< no resource is listed twice
 };
 
 enum class SharingMode {

@@ -11,6 +11,7 @@ namespace cortado::sim::internal {
 
 namespace {
 
+constexpr std::size_t kFewMembers = 4;
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
@@ -68,7 +69,7 @@ std::span<const ResourceUse> Solver::distinct(std::span<const ResourceUse> uses)
 }
 
 std::uint32_t Solver::add_flow(const FlowSpec& spec) {
-  const auto uses = distinct(spec.uses);
+  const auto uses = spec.distinct ? spec.uses : distinct(spec.uses);
   const std::uint32_t index = take_flow();
   Flow& flow = flows_[index];
   flow = {.weight = spec.weight,
@@ -100,6 +101,7 @@ void Solver::join(std::uint32_t index, std::size_t use_index) {
   Use& use = uses_.of(flow)[use_index];
   std::vector<Claim>& members = resources_[use.resource].members;
   use.place = static_cast<std::uint32_t>(members.size());
+  if (members.capacity() == 0) members.reserve(kFewMembers);
   members.push_back({.flow = index, .priority = flow.priority, .factor = use.factor});
   if (members.size() == 1) return;
   if (resources_[use.resource].followed) ++flow.followed;

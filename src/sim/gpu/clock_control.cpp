@@ -14,7 +14,7 @@ ClockControl::ClockControl(Core& core, MachineResources& resources, ComputeUnits
       power_(power),
       manager_(power.manager()) {
   if (manager_ == nullptr) return;
-  core.events.schedule(manager_->interval(), EventClass::begin, {EventKind::control, 0});
+  core.events.post(manager_->interval(), EventClass::begin, {EventKind::control, 0});
 }
 
 template <class Visitor>
@@ -33,7 +33,7 @@ void ClockControl::interval_over() {
   for (std::uint32_t gpu = 0; gpu < core_.program.ranks; ++gpu) {
     if (manager_->decide(gpu, core_.now())) change_clocks({gpu});
   }
-  core_.events.schedule(core_.now() + manager_->interval(), EventClass::begin, {EventKind::control, 0});
+  core_.events.post(core_.now() + manager_->interval(), EventClass::begin, {EventKind::control, 0});
 }
 
 void ClockControl::rates_changed() {

@@ -48,8 +48,8 @@ void ComputeQueues::step(std::uint32_t index) {
         return;
       }
       queues_[submit->queue.value].submit_span = queue.span;
-      core_.events.schedule(core_.now() + to_sim_time(core_.timing.engine.fetch), EventClass::begin,
-                            {EventKind::fetched, submit->queue.value});
+      core_.events.post(core_.now() + to_sim_time(core_.timing.engine.fetch), EventClass::begin,
+                        {EventKind::fetched, submit->queue.value});
     } else if (!std::holds_alternative<Timestamp>(command)) {
       if (!noted && state.behind && !units_.is_kernel(tenant)) {
         queues_.step_at(index, core_.now() + power_.by_units(core_.gpu_of(index), start_of(command, core_.machine)));

@@ -116,7 +116,7 @@ bool DmaQueues::issue_copy(std::uint32_t index) {
   state.next_issue = called ? now : now + issue_time(index);
   queue.begun = false;  // from here on the copy is on its own; its span ends with its last byte
   queue.command += static_cast<std::uint32_t>(copies(index, queue.command).size());
-  core_.events.schedule(ready, EventClass::begin, {EventKind::copy_ready, index});
+  core_.events.post(ready, EventClass::begin, {EventKind::copy_ready, index});
   return true;
 }
 

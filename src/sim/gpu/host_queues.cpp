@@ -90,7 +90,7 @@ void HostQueues::hand_over(std::uint32_t index, const Submit& submit) {
   QueueState& queue = queues_[submit.queue.value];
   queue.submit_span = queues_[index].span;
   queue.handed = core_.now();
-  core_.events.schedule(core_.now(), EventClass::begin, {EventKind::fetched, submit.queue.value});
+  core_.events.post(core_.now(), EventClass::begin, {EventKind::fetched, submit.queue.value});
 }
 
 /// The start time of a library is mostly software and does not follow the clock of the compute units.
@@ -118,7 +118,7 @@ void HostQueues::finish(std::uint32_t index, const Command& command) {
       [&](const Submit& submit) {
         if (core_.program.queue(submit.queue).submission != Submission::ring) return;
         queues_[submit.queue.value].submit_span = queue.span;
-        core_.events.schedule(fetched_at(submit.queue), EventClass::begin, {EventKind::fetched, submit.queue.value});
+        core_.events.post(fetched_at(submit.queue), EventClass::begin, {EventKind::fetched, submit.queue.value});
       },
       [&](const Trigger& t) { queues_.raise_at(core_.now(), index, t.signal, t.value, SignalOp::add); },
       [&](const Signal& s) { queues_.raise_at(core_.now(), index, s.signal, s.value, s.op); },

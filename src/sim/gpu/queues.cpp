@@ -13,7 +13,7 @@ Queues::Queues(Core& core) : core_(core), states_(core.program.queues.size()) {
 }
 
 void Queues::step_at(std::uint32_t queue, SimTime at) {
-  core_.events.schedule(at, EventClass::begin, {EventKind::step, queue});
+  core_.events.post(at, EventClass::begin, {EventKind::step, queue});
 }
 
 void Queues::begin_command(std::uint32_t index) {
@@ -50,7 +50,7 @@ void Queues::raise_at(SimTime visible, std::uint32_t index, SignalId signal, std
   const QueueState& queue = states_[index];
   const std::uint64_t base = op == SignalOp::set ? core_.signals.base(signal, queue.iteration) : 0;
   const std::uint32_t raise = core_.signals.keep({signal, base + value, op, queue.span});
-  core_.events.schedule(visible, EventClass::begin, {EventKind::signal_visible, raise});
+  core_.events.post(visible, EventClass::begin, {EventKind::signal_visible, raise});
 }
 
 void Queues::apply_raise(std::uint32_t index) {
@@ -59,7 +59,7 @@ void Queues::apply_raise(std::uint32_t index) {
   for (const std::uint32_t queue : released_) {
     core_.recorder.flow(raise.span, states_[queue].span);
     if (std::holds_alternative<Gemm>(command(queue))) {
-      core_.events.schedule(core_.now(), EventClass::begin, {EventKind::tiles_released, queue});
+      core_.events.post(core_.now(), EventClass::begin, {EventKind::tiles_released, queue});
       continue;
     }
     const QueueKind kind = core_.program.queues[queue].kind;

@@ -32,7 +32,7 @@ class Run : private QueueControl {
 
   /// The queue begins at that time, without a Submit.
   void begin_at(std::uint32_t queue, SimTime at) {
-    core_.events.schedule(at, EventClass::begin, {EventKind::fetched, queue});
+    core_.events.post(at, EventClass::begin, {EventKind::fetched, queue});
   }
 
   bool has_event() const { return !core_.events.empty(); }

@@ -6,6 +6,8 @@
 
 #include "cortado/program.hpp"
 
+#include "base/small_vector.hpp"
+
 namespace cortado::sim {
 
 /// A raise in transit. `span` is the span that made it, for the arrows of a trace.
@@ -38,7 +40,7 @@ class SignalBoard {
     free_raises_.push_back(index);
     std::uint64_t& counter = values_[raise.signal.value];
     counter = raise.op == SignalOp::add ? counter + raise.value : raise.value;
-    std::vector<Waiter>& waiters = waiters_[raise.signal.value];
+    Waiters& waiters = waiters_[raise.signal.value];
     std::size_t kept = 0;
     for (std::size_t i = 0; i < waiters.size(); ++i) {
       if (waiters[i].value <= counter) {
@@ -47,7 +49,7 @@ class SignalBoard {
         waiters[kept++] = waiters[i];
       }
     }
-    waiters.resize(kept);
+    waiters.truncate(kept);
     return raise;
   }
 
@@ -56,10 +58,11 @@ class SignalBoard {
     std::uint32_t queue;
     std::uint64_t value;
   };
+  using Waiters = SmallVector<Waiter, 1>;
 
   std::vector<std::uint64_t> advances_;
   std::vector<std::uint64_t> values_;
-  std::vector<std::vector<Waiter>> waiters_;
+  std::vector<Waiters> waiters_;
   std::vector<Raise> raises_;
   std::vector<std::uint32_t> free_raises_;
 };

@@ -66,8 +66,8 @@ void TrackerUnit::land(std::span<const TrackerUpdate> updates, bool over_link, s
       free_landings_.pop_back();
       landings_[index] = {one, span};
     }
-    core_.events.schedule(core_.now() + to_sim_time(core_.timing.link.latency), EventClass::end,
-                          {EventKind::update_lands, index});
+    core_.events.post(core_.now() + to_sim_time(core_.timing.link.latency), EventClass::end,
+                      {EventKind::update_lands, index});
   }
 }
 
@@ -81,7 +81,7 @@ void TrackerUnit::update(const TrackerUpdate& update, std::uint32_t span) {
   if (!trackers_.update(update)) return;
   const Tracker& tracker = core_.program.trackers[update.tracker];
   const std::uint32_t raise = core_.signals.keep({tracker.signal, tracker.value, SignalOp::add, span});
-  core_.events.schedule(core_.now(), EventClass::begin, {EventKind::signal_visible, raise});
+  core_.events.post(core_.now(), EventClass::begin, {EventKind::signal_visible, raise});
   // Its entries are free, and another tracker is now the first that is not complete.
   const auto waiters = std::exchange(waiters_[trackers_.gpu_of(update.tracker).value], {});
   for (const std::uint32_t queue : waiters) {

@@ -3,15 +3,23 @@
 #include <algorithm>
 
 namespace cortado::sim {
+namespace {
+
+/// What is longer by this is longer however either is rounded.
+constexpr double kSurelyLonger = 1 + 1e-9;
+
+}  // namespace
 
 FlowId Transfers::begin(double amount, std::span<const ResourceUse> uses, std::span<const PlaceUse> places, Speed speed,
-                        std::uint32_t owner) {
-  const FlowId flow = fluid_.add_flow({.uses = uses, .weight = speed.weight, .cap = speed.cap, .priority = 0});
+                        std::uint32_t owner, bool distinct) {
+  const FlowId flow =
+      fluid_.add_flow({.uses = uses, .weight = speed.weight, .cap = speed.cap, .priority = 0, .distinct = distinct});
   if (flow.value >= transfers_.size()) transfers_.resize(flow.value + std::size_t{1});
   transfers_[flow.value] = {
       .remaining = amount,
       .rate = 0,
       .since = events_.now(),
+      .placed = SimTime::never(),
       .end = events_.schedule(SimTime::never(), EventClass::end, {EventKind::transfer_end, flow.value}),
       .owner = owner};
   listener_.begin_flow(flow, places, events_.now());
@@ -57,15 +65,38 @@ void Transfers::settle() {
     transfer.remaining = std::max(0.0, signed_rest(transfer));
     transfer.since = now;
     transfer.rate = rate;
-    events_.reschedule(transfer.end, now + sim_time_from_seconds(transfer.remaining / rate));
+    if (transfer.remaining > rate * to_seconds(transfer.placed - now) * kSurelyLonger) {
+      events_.put_off(transfer.end);
+    } else if (const SimTime end = end_of(transfer); end < transfer.placed) {
+      place(transfer, end);
+    } else {
+      events_.put_off(transfer.end);
+    }
   }
   listener_.set_rates(changes, now);
+}
+
+/// The first time where its end is; then ahead of that, so that it may come sooner again and again without a move.
+void Transfers::place(Transfer& transfer, SimTime end) {
+  if (transfer.placed == SimTime::never()) {
+    transfer.placed = end;
+    events_.reschedule(transfer.end, end);
+    return;
+  }
+  constexpr std::int64_t kAhead = 8;  // of what is left
+  transfer.placed = end - SimTime{(end - events_.now()).picoseconds / kAhead};
+  events_.expect(transfer.end, transfer.placed);
+}
+
+SimTime Transfers::time_of(const Event& event) {
+  Transfer& transfer = transfers_[event.index];
+  return transfer.placed = end_of(transfer);
 }
 
 void Transfers::request_settle() {
   if (settle_requested_) return;
   settle_requested_ = true;
-  events_.schedule(events_.now(), EventClass::settle, {EventKind::settle, 0});
+  events_.post(events_.now(), EventClass::settle, {EventKind::settle, 0});
 }
 
 }  // namespace cortado::sim

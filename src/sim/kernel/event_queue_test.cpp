@@ -91,6 +91,46 @@ TEST(EventQueue, EventsAtTheFrontThatWerePutOffAreNotNext) {
   EXPECT_EQ(queue.processed(), 3U);
 }
 
+/// Times of events by their payload.
+class Times : public Timetable<char> {
+ public:
+  SimTime time_of(const char& event) override { return times.at(event); }
+
+  std::map<char, SimTime> times;
+};
+
+// a is put off twice and asked for once, at the front; b is expected at 3 and ends at 15.
+TEST(EventQueue, AsksForTheTimesOfEventsThatWerePutOff) {
+  EventQueue<char> queue;
+  Times times;
+  queue.set_timetable(times);
+  const EventHandle a = queue.schedule({1}, EventClass::end, 'a');
+  const EventHandle b = queue.schedule({40}, EventClass::end, 'b');
+  queue.schedule({15}, EventClass::end, 'c');
+  queue.put_off(a);
+  queue.expect(b, {3});
+  queue.put_off(a);
+  times.times = {{'a', {20}}, {'b', {15}}};
+  EXPECT_EQ(queue.time_of(a), SimTime{20});
+  EXPECT_EQ(queue.next_time(), SimTime{15});
+  EXPECT_THAT(drain(queue), ElementsAre('c', 'b', 'a'));
+}
+
+TEST(EventQueue, PostedEventsHaveTheSameOrder) {
+  EventQueue<char> queue;
+  queue.post({10}, EventClass::settle, 'd');
+  queue.schedule({10}, EventClass::settle, 'e');
+  queue.post({10}, EventClass::begin, 'b');
+  queue.post({20}, EventClass::begin, 'g');
+  queue.post({10}, EventClass::begin, 'c');
+  queue.post({15}, EventClass::begin, 'f');
+  queue.schedule({10}, EventClass::end, 'a');
+  EXPECT_EQ(queue.size(), 7U);
+  EXPECT_EQ(queue.next_time(), SimTime{10});
+  EXPECT_THAT(drain(queue), ElementsAre('a', 'b', 'c', 'd', 'e', 'f', 'g'));
+  EXPECT_TRUE(queue.empty());
+}
+
 TEST(EventQueue, HandleOfAnEventThatHasLeftIsHarmless) {
   EventQueue<char> queue;
   EXPECT_FALSE(queue.pending(EventHandle{}));
@@ -133,17 +173,34 @@ TEST(EventQueueDeathTest, ThePastIsClosed) {
   EXPECT_DEATH(queue.pop(), "empty event queue");
 }
 
+using Key = std::tuple<std::int64_t, int, std::uint64_t>;
+
+struct Scheduled {
+  EventHandle handle;
+  Key key;
+  std::int64_t given = 0;  // the time that the queue was told last
+};
+
+/// Of all events by number.
+class Scheduler : public Timetable<int> {
+ public:
+  SimTime time_of(const int& event) override {
+    Scheduled& of = events[static_cast<std::size_t>(event)];
+    of.given = std::get<0>(of.key);
+    return {of.given};
+  }
+
+  std::vector<Scheduled> events;
+};
+
 /// Random calls on the queue and on a sorted map of the same keys; returns the order in which the events left.
 std::vector<int> fuzz(std::uint64_t seed, int steps) {
-  using Key = std::tuple<std::int64_t, int, std::uint64_t>;
   Random random(seed);
   EventQueue<int> queue;
+  Scheduler scheduler;
+  queue.set_timetable(scheduler);
+  std::vector<Scheduled>& events = scheduler.events;
   std::map<Key, int> model;
-  struct Scheduled {
-    EventHandle handle;
-    Key key;
-  };
-  std::vector<Scheduled> events;
   std::vector<int> order;
   std::uint64_t sequence = 0;
   for (int step = 0; step < steps; ++step) {
@@ -153,19 +210,36 @@ std::vector<int> fuzz(std::uint64_t seed, int steps) {
       const auto event_class = static_cast<EventClass>(random.below(4));
       const int id = static_cast<int>(events.size());
       const Key key{time, static_cast<int>(event_class), ++sequence};
-      events.push_back({queue.schedule({time}, event_class, id), key});
+      events.push_back({{}, key, time});
+      if (random.below(2) == 0) {
+        events.back().handle = queue.schedule({time}, event_class, id);
+      } else {
+        queue.post({time}, event_class, id);
+      }
       model.emplace(key, id);
     } else if (choice < 7 && !events.empty()) {
       Scheduled& event = events[random.below(events.size())];
       const auto found = model.find(event.key);
-      const bool pending = found != model.end();
+      const bool posted = event.handle.slot == EventHandle{}.slot;
+      const bool pending = found != model.end() && !posted;
       EXPECT_EQ(queue.pending(event.handle), pending);
       if (choice == 4) {
         EXPECT_EQ(queue.cancel(event.handle), pending);
         if (pending) model.erase(found);
       } else {
-        EXPECT_EQ(queue.reschedule(event.handle, {time}), pending);
-        if (!pending) continue;
+        if (pending && choice == 5) {  // the queue asks for the time when it needs it
+          if (time >= event.given) {
+            queue.put_off(event.handle);
+          } else {
+            const std::int64_t now = queue.now().picoseconds;
+            event.given = now + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(time - now) + 1));
+            queue.expect(event.handle, {event.given});
+          }
+        } else {
+          EXPECT_EQ(queue.reschedule(event.handle, {time}), pending);
+          if (!pending) continue;
+          event.given = time;
+        }
         auto node = model.extract(found);
         event.key = {time, std::get<1>(event.key), ++sequence};
         node.key() = event.key;
