@@ -40,7 +40,7 @@ void handle_interrupts() {
   // A file that exceeds the limit of the process gives EFBIG, an error like any other.
   std::signal(SIGXFSZ, SIG_IGN);
   g_terminal = ::isatty(STDERR_FILENO);
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action {};
     if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
     action = {};

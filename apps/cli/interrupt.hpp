@@ -1,4 +1,4 @@
-// Interrupts (Ctrl-C, SIGTERM): a command with partial results to show stops at its next opportunity,
+// Interrupts (Ctrl-C, SIGTERM, SIGHUP): a command with partial results to show stops at its next opportunity,
 // the others end at once. Either way the exit code is 130, a message is shown, and no partial file is left.
 #pragma once
 

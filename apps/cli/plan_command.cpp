@@ -1,5 +1,7 @@
 // cortado plan: a collective, or a GEMM and a collective together, as a program file.
 #include <algorithm>
+#include <optional>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -110,6 +112,20 @@ Result<Exit> plan_alone(const Arguments& arguments, Console& console) {
   return write_program(arguments, program, machine, describe(request, program), console);
 }
 
+/// A program file has no place for the policy of the memory under which the plan was made.
+std::optional<std::string> policy_note(std::optional<ArbitrationPolicy> planned, const Machine& machine) {
+  if (!planned || !machine.timing || !machine.timing->memory.arbitration) return std::nullopt;
+  const ArbitrationPolicy own = machine.timing->memory.arbitration->policy;
+  if (own == *planned) return std::nullopt;
+  const auto name = [](ArbitrationPolicy policy) {
+    return std::ranges::find(kArbitrationPolicies, policy, [](const auto& known) { return known.second; })->first;
+  };
+  return fmt::format(
+      "planned for the memory policy {0}, which the file does not contain: cortado run FILE uses {1}, that of {2}; "
+      "cortado run overlap keeps {0}",
+      name(*planned), name(own), machine.name);
+}
+
 Result<Exit> plan_together(const Arguments& arguments, Console& console) {
   std::vector<std::string_view> modes = overlap_modes(arguments);
   if (asked_strategy(arguments) == pipeline::kAutoStrategy) modes.push_back("auto");
@@ -125,10 +141,13 @@ Result<Exit> plan_together(const Arguments& arguments, Console& console) {
   if (!planned) return console.failure(planned.error());
   const std::string memory =
       planned->footprint.value == 0 ? "" : fmt::format(", {} of memory", format_bytes(planned->footprint));
-  return write_program(arguments, planned->program, machine,
-                       fmt::format("{} ({}: {}) on {} ranks of {}{}", planned->program.name, planned->name,
-                                   planned->how, planned->program.ranks, machine.name, memory),
-                       console);
+  auto written = write_program(arguments, planned->program, machine,
+                               fmt::format("{} ({}: {}) on {} ranks of {}{}", planned->program.name, planned->name,
+                                           planned->how, planned->program.ranks, machine.name, memory),
+                               console);
+  const auto note = policy_note(planned->arbitration, machine);
+  if (written && *written == Exit::ok && note) console.talk(*note);
+  return written;
 }
 
 Result<Exit> run_plan(const Arguments& arguments, Console& console) {

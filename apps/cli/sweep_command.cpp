@@ -136,6 +136,10 @@ Result<Exit> show_database(const Arguments& arguments, Console& console) {
   const TableOutput table(arguments);
   CORTADO_RETURN_IF_ERROR(table.check({path}));
   sweep::ShowRequest request{.best = arguments.given("--best"), .where = arguments.or_empty("--where")};
+  if (arguments.given("--where") && request.where.find_first_not_of(" \t\n") == std::string::npos) {
+    return fail("sweep.sql", "--where is empty",
+                "pass a condition on the columns, such as 'speedup > 1.2', or drop it");
+  }
   if (arguments.given("--group-by")) request.group_by = arguments.names("--group-by");
   if (arguments.given("--columns")) request.columns = arguments.names("--columns");
   const auto limit = arguments.number<std::uint64_t>("--limit");

@@ -2,6 +2,7 @@
 // are nearly as fast it takes the one whose waves leave the fewest compute units idle, then the largest tile; where the
 // memory sets the pace idle units cost nothing, and the largest tile comes first.
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <tuple>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.hpp"
 #include "gemm/gemm.hpp"
 #include "gemm/matrix_timing.hpp"
 #include "gemm/real.hpp"
@@ -21,8 +23,8 @@ constexpr double kSurelySlower = 1.0101;  // whatever is rounded
 constexpr std::uint64_t kNarrow = 64;     // a side that kernels have for any extent
 
 /// Half of the tile or more would be padding, and there is a smaller one.
-bool is_too_wide(std::uint64_t tile, std::uint64_t extent) {
-  return tile >= 2 * extent && tile > kNarrow;
+bool is_too_wide(std::uint64_t tile, std::uint64_t extent, std::uint64_t narrowest) {
+  return tile >= 2 * extent && tile > std::max(kNarrow, narrowest);
 }
 
 /// Rows or columns that tiles take along an extent in so many parts.
@@ -38,18 +40,46 @@ bool exists(const ComputeTiming& compute, std::uint64_t tile_m, std::uint64_t ti
   return (is_anchor(tile_m) || is_anchor(tile_n)) && tile_m * tile_n <= compute.most_tile;
 }
 
-/// Kernels whose tiles wait or release come with one tile, the largest that is not too wide: 128 x 256 in kraken and in
-/// Flux on H100.
-std::uint64_t largest_tile(const GemmShape& shape, const ComputeTiming& compute, const ProductCut& cut) {
-  std::uint64_t largest = 0;
-  for (const std::uint64_t tile_m : compute.anchor_sides) {
-    for (const std::uint64_t tile_n : compute.anchor_sides) {
-      const bool fits =
-          !is_too_wide(tile_m, shape.m / cut.row_parts) && !is_too_wide(tile_n, shape.n / cut.column_parts);
-      if (fits && tile_m * tile_n <= compute.most_tile) largest = std::max(largest, tile_m * tile_n);
+struct Tile {
+  std::uint64_t m = 0;
+  std::uint64_t n = 0;
+};
+
+std::vector<Tile> existing_tiles(const ComputeTiming& compute, const std::vector<std::uint32_t>& sides) {
+  std::vector<Tile> tiles;
+  for (const std::uint64_t m : sides) {
+    for (const std::uint64_t n : sides) {
+      if (exists(compute, m, n)) tiles.push_back({m, n});
     }
   }
-  return largest;
+  return tiles;
+}
+
+/// Of those that kernels exist for, the ones that are not too wide; the smallest if all are. A machine has at least
+/// one: see check_tiles in machine/checks.cpp.
+std::vector<Tile> tiles_for(const GemmShape& shape, const ComputeTiming& compute, const ProductCut& cut) {
+  std::vector<Tile> tiles;
+  if (cut.whole_tiles) tiles = existing_tiles(compute, compute.anchor_sides);
+  if (tiles.empty()) tiles = existing_tiles(compute, compute.tile_sides);
+  CORTADO_CHECK(!tiles.empty(), "the machine has a tile");
+  const auto elements = [](const Tile& tile) { return tile.m * tile.n; };
+  const auto keep_only = [&](std::uint64_t size) {
+    std::erase_if(tiles, [&](const Tile& tile) { return elements(tile) != size; });
+  };
+  const std::uint64_t least_m = std::ranges::min(tiles, {}, &Tile::m).m;
+  const std::uint64_t least_n = std::ranges::min(tiles, {}, &Tile::n).n;
+  const auto fits = [&](const Tile& tile) {
+    return !is_too_wide(tile.m, group_rows(shape) / cut.row_parts, least_m) &&
+           !is_too_wide(tile.n, shape.n / cut.column_parts, least_n);
+  };
+  if (std::ranges::any_of(tiles, fits)) {
+    std::erase_if(tiles, std::not_fn(fits));
+  } else {
+    keep_only(elements(std::ranges::min(tiles, {}, elements)));
+  }
+  // Kernels whose tiles wait or release come with one tile, the largest: 128 x 256 in kraken and in Flux on H100.
+  if (cut.whole_tiles) keep_only(elements(std::ranges::max(tiles, {}, elements)));
+  return tiles;
 }
 
 /// A kernel that may be the fastest.
@@ -272,22 +302,14 @@ Tiling best_tiling(const GemmShape& whole, const Machine& machine, std::uint32_t
   const ComputeTiming& compute = *machine.timing->compute;
   std::vector<Candidate> unsplit;
   unsplit.reserve(compute.tile_sides.size() * compute.tile_sides.size());
-  const std::vector<std::uint32_t>& sides = cut.whole_tiles ? compute.anchor_sides : compute.tile_sides;
-  const std::uint64_t least_tile = cut.whole_tiles ? largest_tile(whole, compute, cut) : 0;
   GemmShape shape = whole;
-  for (const std::uint64_t tile_m : sides) {
-    if (is_too_wide(tile_m, group_rows(whole) / cut.row_parts)) continue;
-    for (const std::uint64_t tile_n : sides) {
-      if (is_too_wide(tile_n, whole.n / cut.column_parts) || !exists(compute, tile_m, tile_n)) continue;
-      if (tile_m * tile_n < least_tile) continue;
-      shape.m = taken(whole.m, cut.row_parts, tile_m);
-      shape.n = taken(whole.n, cut.column_parts, tile_n);
-      const std::uint64_t tiles = workgroups(shape, {tile_m, tile_n, 1});
-      const double waves = real(tiles) / units;
-      const double longer =
-          cut.whole_tiles ? rounded_waves(waves, 1) / rounded_waves(waves, compute.wave_rounding) : 1.0;
-      unsplit.push_back({{tile_m, tile_n, 1}, shape.m, shape.n, tiles, longer});
-    }
+  for (const Tile& tile : tiles_for(whole, compute, cut)) {
+    shape.m = taken(whole.m, cut.row_parts, tile.m);
+    shape.n = taken(whole.n, cut.column_parts, tile.n);
+    const std::uint64_t tiles = workgroups(shape, {tile.m, tile.n, 1});
+    const double waves = real(tiles) / units;
+    const double longer = cut.whole_tiles ? rounded_waves(waves, 1) / rounded_waves(waves, compute.wave_rounding) : 1.0;
+    unsplit.push_back({{tile.m, tile.n, 1}, shape.m, shape.n, tiles, longer});
   }
   const std::vector<Candidate> fastest =
       Search(whole, machine, units, clock).fastest(std::move(unsplit), !cut.whole_tiles);

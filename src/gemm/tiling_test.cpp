@@ -28,6 +28,27 @@ TEST(ChooseTiling, IsMadeAnewForEveryMachine) {
   EXPECT_NE(before, (Tiling{64, 64, 1}));
 }
 
+TEST(ChooseTiling, WhereEveryTileIsTooWideOneIsTakenNevertheless) {
+  Machine machine = load_machine("h100-8").value();
+  machine.timing->compute->tile_sides = machine.timing->compute->anchor_sides = {128, 256};
+  const GemmShape narrow{.m = 16, .n = 32, .k = 4096, .dtype = DType::bf16};
+  EXPECT_EQ(choose_tiling(narrow, machine, machine.compute_units, {.whole_tiles = true}), (Tiling{128, 128, 1}));
+  EXPECT_EQ(choose_tiling(narrow, machine, machine.compute_units).tile_n, 128U);
+  machine.timing->compute->tile_sides = {16, 128, 256};  // 16 x 16 has no anchor
+  const Tiling smallest = choose_tiling(narrow, machine, machine.compute_units);
+  EXPECT_EQ(smallest.tile_m * smallest.tile_n, 16U * 128);
+}
+
+// With 3276 elements, no tile has two sides of [64, 128, 256]; 64 x 48 is not in the list of sides.
+TEST(ChooseTiling, WholeTilesWithoutTwoAnchorsHaveOne) {
+  Machine machine = load_machine("h100-8").value();
+  machine.timing->compute->most_tile = 3276;
+  const GemmShape shape{.m = 2048, .n = 2048, .k = 1024, .dtype = DType::bf16};
+  const Tiling tiling = choose_tiling(shape, machine, machine.compute_units, {.whole_tiles = true});
+  EXPECT_EQ(tiling.tile_m * tiling.tile_n, 64U * 32) << tiling.tile_m;
+  EXPECT_EQ(tiling.split_k, 1U);
+}
+
 TEST(GemmModel, HasALeastTime) {
   for (const char* name : {"mi300x-8", "h100-8"}) {
     const Machine machine = load_machine(name).value();

@@ -90,6 +90,32 @@ void check_rates(MachineReader& in, const Timing& timing) {
   }
 }
 
+/// There must be a tile that kernels exist for.
+void check_tiles(MachineReader& in, const ComputeTiming& compute) {
+  const auto refuse_empty = [&in](std::string_view path) {
+    in.refuse(path, "machine.contradiction", "is an empty list: GEMMs would have no tile",
+              "list the sides that kernels have, or leave the key out");
+  };
+  if (compute.tile_sides.empty()) return refuse_empty("compute.tile_sides");
+  if (compute.anchor_sides.empty()) return refuse_empty("compute.anchor_sides");
+  const std::uint64_t side = std::ranges::min(compute.tile_sides);
+  std::uint64_t anchor = 0;
+  for (const std::uint32_t one : compute.anchor_sides) {
+    const bool exists = std::ranges::count(compute.tile_sides, one) > 0;
+    if (exists && (anchor == 0 || one < anchor)) anchor = one;
+  }
+  if (anchor == 0) {
+    in.refuse("compute.anchor_sides", "machine.contradiction",
+              "has none of the values of compute.tile_sides: GEMMs would have no tile",
+              "one side of every tile is an anchor; add it to compute.tile_sides");
+  } else if (side * anchor > compute.most_tile) {
+    in.refuse("compute.most_tile", "machine.contradiction",
+              fmt::format("is {}, but the smallest tile of compute.tile_sides and compute.anchor_sides is {} x {}",
+                          compute.most_tile, anchor, side),
+              fmt::format("use at least {}", side * anchor));
+  }
+}
+
 /// Points of voltage over clock, at least two, with ascending clocks and non-decreasing voltages.
 void check_curve(MachineReader& in, const std::string& section, const ComponentPower& power) {
   const auto& [ghz, volts] = power.curve;
@@ -218,6 +244,7 @@ void check_machine(MachineReader& in, const Machine& machine) {
     check_engine(in, timing->engine);
     check_memory(in, machine, timing->memory);
     check_rates(in, *timing);
+    if (timing->compute) check_tiles(in, *timing->compute);
   }
   if (machine.power) check_power(in, machine, *machine.power);
 }

@@ -156,6 +156,34 @@ TEST(ParseTimingRefusal, SoftwareEnginesAndSharedMemory) {
   expect_bad("node_rate_GBps", "# ", "machine.missing", "memory.node_rate_GBps", "missing");
 }
 
+// The smallest tile of h100-8 is 64 x 16.
+TEST(ParseTimingRefusal, NoTileForGemms) {
+  const auto with = [](const std::string& key, const std::string& value) {
+    std::string text = text_of("h100-8");
+    const std::size_t begin = text.find("\n" + key + " = { value = ") + 1;
+    const std::size_t end = text.find(", source", begin);
+    return text.replace(begin, end - begin, std::string(key).append(" = { value = ").append(value));
+  };
+  const auto expect_bad = [&](const std::string& key, const std::string& value, const std::string& message) {
+    const Diagnostic error = refusal(with(key, value));
+    EXPECT_EQ(error.code, "machine.contradiction") << to_string(error);
+    EXPECT_EQ(error.place.key, "compute." + key);
+    EXPECT_GT(error.place.line, 0U);
+    EXPECT_THAT(to_string(error), HasSubstr(message));
+  };
+  expect_bad("tile_sides", "[]", "is an empty list");
+  expect_bad("anchor_sides", "[]", "is an empty list");
+  expect_bad("anchor_sides", "[640]", "has none of the values of compute.tile_sides");
+  expect_bad("most_tile", "1000",
+             "is 1000, but the smallest tile of compute.tile_sides and compute.anchor_sides is "
+             "64 x 16 (hint: use at least 1024)");
+  EXPECT_EQ(parsed(with("most_tile", "1024")).name, "h100-8");
+  EXPECT_EQ(parsed(with("most_tile", "3276")).name, "h100-8");
+  EXPECT_EQ(parsed(with("anchor_sides", "[640, 128, 256]")).name, "h100-8");
+  EXPECT_EQ(parsed(with("tile_sides", "[64]")).name, "h100-8");
+  EXPECT_EQ(refusal(with("tile_sides", "[16]")).place.key, "compute.anchor_sides");
+}
+
 TEST(ParseTiming, EnginesOffTheAffinityTable) {
   EXPECT_EQ(parsed(text_of("mi300x-8")).timing->engine.detour_rate.value, 161);
   EXPECT_EQ(parsed(text_of("mi325x-8")).timing->engine.detour_rate.value, 0);

@@ -11,6 +11,7 @@
 
 #include "cortado/program.hpp"
 
+#include "base/lines.hpp"
 #include "base/text.hpp"
 #include "gemm/gemm.hpp"
 #include "plan/c3.hpp"
@@ -118,10 +119,15 @@ Diagnostic in_file(const std::string& path, std::size_t line, std::string what,
   return diagnostic;
 }
 
+constexpr LineReader::Limits kShapeFiles{{Bytes{16ULL << 20}, "lines of shapes"},
+                                         {Bytes{256ULL << 20}, "files of shapes"}};
+
 Result<std::vector<GemmShape>> read_shapes(const std::string& path, const GemmDefaults& defaults) {
   std::ifstream file(path);
+  LineReader lines(file, path, kShapeFiles);
   std::string line;
-  if (!std::getline(file, line)) return fail(in_file(path, 0, "it cannot be read or is empty"));
+  CORTADO_ASSIGN_OR_RETURN(const bool has_names, lines.next(line));
+  if (!has_names) return fail(in_file(path, 0, "it cannot be read or is empty"));
   const std::vector<std::string> names = cells_of(line);
   for (const ShapeColumn& column : kShapeColumns) {
     const auto count = std::ranges::count(names, column.name);
@@ -129,7 +135,10 @@ Result<std::vector<GemmShape>> read_shapes(const std::string& path, const GemmDe
     if (column.needed && count == 0) return fail(in_file(path, 1, fmt::format("it has no column {}", column.name)));
   }
   std::vector<GemmShape> shapes;
-  for (std::size_t number = 2; std::getline(file, line); ++number) {
+  while (true) {
+    CORTADO_ASSIGN_OR_RETURN(const bool found, lines.next(line));
+    if (!found) break;
+    const std::uint32_t number = lines.number();
     const std::vector<std::string> cells = cells_of(line);
     if (join(cells).empty()) continue;
     if (cells.size() != names.size()) {

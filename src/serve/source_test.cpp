@@ -187,6 +187,7 @@ TEST_F(Trace, NamesTheLineThatIsWrong) {
   EXPECT_EQ(refused_at(R"({"timestamp": 1, "input_length": 6, "output_length": 5, "hash_ids": [1, 2]})"), 1U);
   EXPECT_EQ(refused_at(R"({"timestamp": 1, "input_length": 2048, "output_length": 5, "hash_ids": [1, 2, 3]})"), 1U);
   EXPECT_EQ(refused_at(R"({"timestamp": 1, "input_length": 6, "output_length": 5, "hash_ids": ["a"]})"), 1U);
+  EXPECT_EQ(refused_at(R"({"timestamp": 1, "input_length": 6, "input_length": 7, "output_length": 5})"), 1U);
 }
 
 TEST_F(Trace, RefusesTimesThatGoBack) {

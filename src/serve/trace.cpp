@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/json.hpp"
+#include "base/lines.hpp"
 #include "base/text.hpp"
 #include "serve/source.hpp"
 
@@ -19,10 +20,13 @@ namespace {
 
 constexpr double kLongestMs = 1e12;  // some thirty years
 
+// The longest prompt has 2^22 hash_ids of up to 20 digits.
+constexpr LineReader::Limits kLimits{{Bytes{128ULL << 20}, "lines of traces"}};
+
 class TraceSource : public Source {
  public:
   TraceSource(std::ifstream file, std::string path, const Share& share)
-      : file_(std::move(file)), path_(std::move(path)), share_(share) {}
+      : file_(std::move(file)), path_(std::move(path)), share_(share), lines_(file_, path_, kLimits) {}
 
   Result<std::optional<std::int64_t>> next_ns() override {
     if (!next_) CORTADO_RETURN_IF_ERROR(read());
@@ -41,15 +45,16 @@ class TraceSource : public Source {
   Unexpected<Diagnostic> wrong(std::string message, std::string hint) const {
     Diagnostic error{"serve.trace", std::move(message), std::move(hint)};
     error.place.file = path_;
-    error.place.line = line_;
+    error.place.line = lines_.number();
     return fail(std::move(error));
   }
 
   /// The next request of this share. All lines are checked, whichever share they belong to.
   Status read() {
     std::string text;
-    while (std::getline(file_, text)) {
-      ++line_;
+    while (true) {
+      CORTADO_ASSIGN_OR_RETURN(const bool found, lines_.next(text));
+      if (!found) break;
       if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
       CORTADO_ASSIGN_OR_RETURN(Request request, parse(text));
       if (requests_++ % share_.of != share_.index) continue;
@@ -66,17 +71,25 @@ class TraceSource : public Source {
     return {};
   }
 
+  /// Of a value that is refused. A number beyond 64 bits would not look as it was written.
+  static std::string text_of(const Json& value) {
+    constexpr double kBeyond = 18446744073709551616.0;
+    const bool beyond = value.is_number() && !value.is_number_integer() && value.number() >= kBeyond;
+    return beyond ? "a number above 18446744073709551615" : value.dump();
+  }
+
   Result<std::uint32_t> length(const Json& object, const char* key) const {
     const Json* const found = object.find(key);
     const char* const hint = "use a whole number of tokens";
     if (found == nullptr) return wrong(fmt::format("{} is missing", key), hint);
     const bool whole = found->is_number_unsigned() && found->whole() <= std::numeric_limits<std::int32_t>::max();
-    if (!whole) return wrong(fmt::format("{} is {}", key, found->dump()), hint);
+    if (!whole) return wrong(fmt::format("{} is {}", key, text_of(*found)), hint);
     return static_cast<std::uint32_t>(found->whole());
   }
 
   Result<Request> parse(const std::string& text) {
-    const auto parsed = Json::parse(text);
+    const auto parsed = Json::parse(text, {.repeated_keys = false});
+    if (!parsed && Json::parse(text)) return wrong(parsed.error().message, "give every key once");
     if (!parsed || !parsed->is_object()) {
       return wrong("not a JSON object",
                    "write one per line: {\"timestamp\": 0, \"input_length\": 1024, \"output_length\": 64}");
@@ -113,7 +126,7 @@ class TraceSource : public Source {
     const char* const hint = "use a list of whole numbers, one per 512 tokens of the prompt, or leave it out";
     if (!found->is_array()) return wrong("hash_ids is not a list", hint);
     for (const Json& id : *found) {
-      if (!id.is_number_unsigned()) return wrong(fmt::format("hash_ids has {}", id.dump()), hint);
+      if (!id.is_number_unsigned()) return wrong(fmt::format("hash_ids has {}", text_of(id)), hint);
       listed.push_back(id.whole());
     }
     const std::uint32_t most = (input + kTraceBlock - 1) / kTraceBlock;
@@ -127,7 +140,7 @@ class TraceSource : public Source {
   std::ifstream file_;
   std::string path_;
   Share share_;
-  std::uint32_t line_ = 0;
+  LineReader lines_;
   std::uint64_t requests_ = 0;
   double last_ms_ = 0;
   std::optional<Request> next_;

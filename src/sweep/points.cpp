@@ -20,10 +20,13 @@ Result<PointFilter> PointFilter::of(const Spec& spec) {
   const std::string point = fmt::format("(SELECT {})", join(columns));
   std::vector<std::string> all;
   for (const std::string& one : spec.filters) {
-    const auto alone = filter.database_.prepare(fmt::format("SELECT ({}) FROM {}", one, point));
-    if (!alone || alone->columns() != 1) {
+    // Complete by itself, "a) OR (b" is not, and between parentheses, "a LIMIT 1" is not.
+    const auto alone = filter.database_.prepare(fmt::format("SELECT 1 FROM {} WHERE {}", point, one));
+    const auto inside = filter.database_.prepare(fmt::format("SELECT ({}) FROM {}", one, point));
+    if (!alone || !inside || inside->columns() != 1) {
+      const std::string why = !alone ? alone.error().message : !inside ? inside.error().message : "";
       return fail(
-          {"sweep.filter", fmt::format("\"{}\" is not a condition: {}", one, alone ? "" : alone.error().message),
+          {"sweep.filter", fmt::format("\"{}\" is not a condition: {}", one, why),
            fmt::format("use an SQL expression over the axes {}; put names with dots in double quotes", join(names)),
            in_file(spec.file, 0, "filters")});
     }

@@ -60,6 +60,7 @@ class Shown {
       return document;
     }
     CORTADO_RETURN_IF_ERROR(check_columns());
+    CORTADO_RETURN_IF_ERROR(check_condition());
     CORTADO_ASSIGN_OR_RETURN(const std::string sql,
                              request_.group_by.empty() ? plain_sql() : Result<std::string>(grouped_sql()));
     CORTADO_ASSIGN_OR_RETURN(report::Table table, rows(sql));
@@ -110,6 +111,13 @@ class Shown {
                      in_file(database_.path())});
       }
     }
+    return {};
+  }
+
+  /// It must be complete by itself: between parentheses, "a) OR (b" would be a condition, too.
+  Status check_condition() {
+    if (request_.where.empty()) return {};
+    CORTADO_RETURN_IF_ERROR(prepared("SELECT 1 FROM results WHERE " + request_.where));
     return {};
   }
 
@@ -182,16 +190,19 @@ class Shown {
         by, label, score, condition());
   }
 
-  Result<report::Table> rows(const std::string& sql) {
-    auto prepared = database_.prepare(sql);
-    if (!prepared) {
-      Diagnostic wrong = prepared.error();
-      // All of the statement but the condition is ours.
-      if (!request_.where.empty())
-        wrong.hint = "--where takes an SQL condition on the columns, such as 'speedup > 1.2'";
-      return fail(std::move(wrong));
+  Result<Statement> prepared(const std::string& sql) {
+    auto statement = database_.prepare(sql);
+    if (statement) return statement;
+    Diagnostic wrong = statement.error();
+    // All of the statement but the condition is ours.
+    if (!request_.where.empty()) {
+      wrong.hint = "--where takes an SQL condition on the columns, such as 'speedup > 1.2'";
     }
-    Statement& statement = *prepared;
+    return fail(std::move(wrong));
+  }
+
+  Result<report::Table> rows(const std::string& sql) {
+    CORTADO_ASSIGN_OR_RETURN(Statement statement, prepared(sql));
     report::Table table{.meaning = "one per row of an answer, or per group"};
     for (int i = 0; i < statement.columns(); ++i) {
       const std::string name = statement.name(i);

@@ -195,6 +195,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{HEAD "[axes]\na = [1]\n\"links.rate_GBps\" = [1, -1]\n", "machine.range", "rate_GBps"},
         Refused{HEAD "[axes]\na = { from = 1, to = 2000, step = 1 }\n", "sweep.points", "--max-points 2000"},
         Refused{HEAD "filters = [\"a > \"]\n[axes]\na = [1]\n", "sweep.filter", "is not a condition"},
+        Refused{HEAD "filters = [\"a = 1) OR (a = 2\"]\n[axes]\na = [1]\n", "sweep.filter", "is not a condition"},
+        Refused{HEAD "filters = [\"a = 1 LIMIT 1\"]\n[axes]\na = [1]\n", "sweep.filter", "is not a condition"},
         Refused{HEAD "filters = [\"c > 1\"]\n[axes]\na = [1]\n", "sweep.filter", "no such column: c"},
         Refused{HEAD "filters = [\"a > 1\", \"a < 1\"]\n[axes]\na = [1, 2]\n", "sweep.filter", "no point of 2"}));
 #undef HEAD

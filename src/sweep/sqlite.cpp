@@ -154,6 +154,12 @@ Result<Database> Database::open(const std::string& path, Access access) {
                            "use the database of a sweep, or the name of a new file", in_file(path),
                            About::environment});
   }
+  // SQLite would put a journal beside it before it finds out.
+  if (std::error_code error; std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
+    return fail(Diagnostic{"sweep.database", "this is not a regular file",
+                           "use the database of a sweep, or the name of a new file", in_file(path),
+                           About::environment});
+  }
   int flags = SQLITE_OPEN_NOMUTEX;
   flags |= access == Access::read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
   if (access == Access::create) flags |= SQLITE_OPEN_CREATE;

@@ -206,7 +206,10 @@ TEST(Show, BestGroupsAndConditions) {
   EXPECT_THAT(map.charts[0].labels, ::testing::ElementsAre("a", "b"));
   EXPECT_EQ(rows({.where = "a = 2 AND way = 'slow'"}).rows.size(), 2U);
   EXPECT_EQ(show_results(folder / "s.db", {.group_by = {"wey"}}).error().code, "sweep.column");
-  EXPECT_EQ(show_results(folder / "s.db", {.where = "a >"}).error().code, "sweep.sql");
+  EXPECT_EQ(rows({.where = "(a = 1) OR (a = 2)"}).rows.size(), 4U + 4U);
+  for (const char* where : {"a >", "a = 1) OR (a = 2", "a = 1 LIMIT 1", "a = 1;", "1) UNION SELECT (1"}) {
+    EXPECT_EQ(show_results(folder / "s.db", {.where = where}).error().code, "sweep.sql") << where;
+  }
 }
 
 TEST(Show, KeepsWhatTheSpecKeeps) {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kNamedCulprits = 4;
 
 const char* iteration_note(std::uint32_t iteration) {
-  return iteration == 0 ? "" : " (second iteration)";
+  return iteration == 0 ? "" : iteration == 1 ? " (second iteration)" : " (third iteration)";
 }
 
 class Reporter {
@@ -39,9 +39,9 @@ class Reporter {
     const std::uint32_t signal = threshold.signal.value;
     const std::uint64_t advance = unrolled_.advances()[signal];
     const std::string& name = program_.signals[signal].name;
-    std::string message =
-        fmt::format("waits forever for {} >= {}{}: it stays at {}", name, iteration * advance + threshold.value,
-                    iteration_note(iteration), execution_.counters[signal]);
+    std::string message = fmt::format(
+        "waits forever for {} >= {}{}: it stays at {}", name, iteration * advance + threshold.value,
+        iteration_note(iteration + (unrolled_.is_of_next_iteration(step) ? 1 : 0)), execution_.counters[signal]);
     std::string hint;
     if (raisers_[signal].empty()) {
       message += "; no command raises it";

@@ -89,6 +89,18 @@ TEST(VerifyDeadlock, SecondIterationIsNamed) {
   EXPECT_THAT(errors[0].message, HasSubstr("waits forever for s >= 3 (second iteration): it stays at 2"));
 }
 
+// In the first iteration, nothing holds back the first copy.
+TEST(VerifyDeadlock, WaitsForThePreviousIterationAreThoseOfTheNext) {
+  Program program = testing::relay_with_credit();
+  std::get<Wait>(commands_of(program, "second")[0]).value = 2;
+  const auto errors = errors_of(program);
+  ASSERT_THAT(errors, SizeIs(4));  // all queues
+  EXPECT_EQ(errors[0].place.queue, "first");
+  EXPECT_EQ(errors[0].place.command, 0U);
+  EXPECT_THAT(errors[0].message, HasSubstr("waits forever for credit >= 1 (second iteration): it stays at 0"));
+  EXPECT_THAT(errors[1].message, HasSubstr("waits forever for arrived >= 2: it stays at 1"));
+}
+
 TEST(VerifyDeadlock, ManyCulpritsAreCounted) {
   Program program = testing::all_gather_counter(3);
   commands_of(program, "host").insert(commands_of(program, "host").begin(), Wait{{0}, 9});

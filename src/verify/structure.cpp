@@ -15,6 +15,7 @@
 #include "verify/callers.hpp"
 #include "verify/naming.hpp"
 #include "verify/rule.hpp"
+#include "verify/unrolled.hpp"
 
 namespace cortado::verifier {
 namespace {
@@ -183,17 +184,14 @@ struct Usage {
 class SignalCheck {
  public:
   SignalCheck(const Program& program, Findings& findings)
-      : program_(program), findings_(findings), usage_(program.signals.size()) {}
+      : program_(program), findings_(findings), advances_(signal_advances(program)), usage_(program.signals.size()) {}
 
   void command(std::uint32_t queue, std::size_t index, const Command& command) {
     for_each_raise(command, [&](SignalId signal, std::uint64_t value, SignalOp op) {
       raise({queue, index}, signal, value, op);
     });
     for_each_wait(command, [&](SignalId signal, std::uint64_t value) {
-      if (value > 0) return;
-      findings_.add(Spot(program_, QueueId{queue}, index),
-                    fmt::format("waits for {} to reach 0, which is always true", name(signal)),
-                    "values are relative to the iteration and start at 1");
+      if (value == 0) wait_for_previous(queue, index, signal);
     });
   }
 
@@ -214,6 +212,31 @@ class SignalCheck {
   }
   std::string text(const Raiser& by) const {
     return by.queue ? where(program_, QueueId{*by.queue}, by.index) : tracker_name(program_, by.index);
+  }
+
+  /// A wait for 0: see verify/unrolled.hpp.
+  void wait_for_previous(std::uint32_t queue, std::size_t index, SignalId signal) {
+    const std::uint64_t advance = advances_[signal.value];
+    const Spot place(program_, QueueId{queue}, index);
+    if (advance == 0) {
+      findings_.add(place,
+                    fmt::format("waits for {} to reach 0, which is always true: nothing raises it", name(signal)),
+                    "drop the wait, or raise the signal");
+    } else if (index >= first_waits_of(queue)) {
+      findings_.add(
+          place,
+          fmt::format("waits for {} to reach 0, where the previous iteration leaves it; such a wait can only be proved "
+                      "at the start of a dma queue, with ge",
+                      name(signal)),
+          fmt::format("wait for {} at the end of the queue: the next iteration starts right after it", advance));
+    }
+  }
+
+  /// Queues are checked one after another.
+  std::size_t first_waits_of(std::uint32_t queue) {
+    if (latest_ != queue) first_waits_ = first_waits(program_.queues[queue]);
+    latest_ = queue;
+    return first_waits_;
   }
 
   void raise(const Raiser& by, SignalId signal, std::uint64_t value, SignalOp op) {
@@ -251,7 +274,10 @@ class SignalCheck {
 
   const Program& program_;
   Findings& findings_;
+  const std::vector<std::uint64_t> advances_;
   std::vector<std::optional<Usage>> usage_;
+  std::optional<std::uint32_t> latest_;
+  std::size_t first_waits_ = 0;  // of that queue
 };
 
 void check_callers(const Program& program, Findings& findings) {

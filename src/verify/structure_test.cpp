@@ -145,10 +145,34 @@ TEST(VerifyStructure, SetValuesMustGrow) {
 TEST(VerifyStructure, ValuesOfZero) {
   Program program = point_to_point();
   std::get<Wait>(commands_of(program, "host")[1]).value = 0;
-  expect_error(program, "waits for done to reach 0");
+  expect_error(program, "waits for done to reach 0, where the previous iteration leaves it");
+  commands_of(program, "dma").pop_back();
+  expect_error(program, "waits for done to reach 0, which is always true: nothing raises it");
   program = point_to_point();
   std::get<Signal>(commands_of(program, "dma")[1]).value = 0;
   expect_error(program, "raises done by 0");
+}
+
+TEST(VerifyStructure, WaitsForThePreviousIterationStartADmaQueue) {
+  const Program relay = testing::relay_with_credit();
+  EXPECT_TRUE(errors_of(relay).empty());
+  Program program = relay;
+  std::vector<Command>& commands = commands_of(program, "first");
+  const Command credit = commands[0];
+  commands.insert(commands.begin(), Wait{{0}, 1});  // any number of waits may come before it
+  std::swap(commands[0], commands[1]);
+  EXPECT_THAT(testing::codes_of(program), ::testing::ElementsAre("verify.deadlock"));
+  std::swap(commands[0], commands[1]);
+  EXPECT_THAT(testing::codes_of(program), ::testing::ElementsAre("verify.deadlock"));
+  program = relay;
+  std::get<Wait>(commands_of(program, "first")[0]).compare = Compare::eq;
+  expect_error(program, "such a wait can only be proved at the start of a dma queue, with ge");
+  program = relay;
+  std::swap(commands_of(program, "first")[0], commands_of(program, "first")[1]);  // behind a copy
+  expect_error(program, "waits for credit to reach 0, where the previous iteration leaves it");
+  program = relay;
+  commands_of(program, "first").erase(commands_of(program, "first").begin());
+  EXPECT_THAT(testing::codes_of(program), ::testing::ElementsAre("verify.race"));
 }
 
 TEST(VerifyStructure, CallsBelongToComputeQueuesAndAreFew) {

@@ -10,6 +10,22 @@
 
 namespace cortado::verifier {
 
+std::size_t first_waits(const Queue& queue) {
+  if (queue.kind != QueueKind::dma) return 0;
+  const auto at_least = [](const Command& command) {
+    const auto* wait = std::get_if<Wait>(&command);
+    return wait != nullptr && wait->compare == Compare::ge;
+  };
+  return static_cast<std::size_t>(std::ranges::find_if_not(queue.commands, at_least) - queue.commands.begin());
+}
+
+bool Unrolled::is_of_next_iteration(const Step& step) const {
+  if (step.kind != StepKind::wait) return false;
+  const Queue& queue = program_.queues[step.queue];
+  const auto* wait = std::get_if<Wait>(&queue.commands[step.command]);
+  return wait != nullptr && wait->value == 0 && step.command < first_waits(queue);
+}
+
 Unrolled::Unrolled(const Program& program)
     : program_(program), advances_(signal_advances(program)), callers_(caller_regions(program)) {
   find_thresholds();
@@ -32,7 +48,7 @@ void Unrolled::find_thresholds() {
   for (const Queue& queue : program_.queues) {
     for (const Command& command : queue.commands) {
       for_each_wait(command, [&](SignalId signal, std::uint64_t value) {
-        waited.push_back({signal, value});
+        waited.push_back({signal, value > 0 ? value : advances_[signal.value]});
         ++behind[signal.value + 1];
       });
     }
@@ -73,6 +89,8 @@ void Unrolled::add_queue(std::uint32_t queue) {
   };
   if (!callers_[queue].inputs.empty()) caller_step(StepKind::caller_fill);
   const auto& commands = program_.queues[queue].commands;
+  const std::size_t first = first_waits(program_.queues[queue]);
+  std::vector<Step> of_next;
   for (std::uint32_t c = 0; c < commands.size(); ++c) {
     Step step;
     step.queue = step.chain = queue;
@@ -81,7 +99,7 @@ void Unrolled::add_queue(std::uint32_t queue) {
         commands[c],
         [&](const Wait& wait) {
           step.kind = StepKind::wait;
-          step.target = threshold_of(wait.signal, wait.value);
+          step.target = threshold_of(wait.signal, wait.value > 0 ? wait.value : advances_[wait.signal.value]);
         },
         [&](const Signal& signal) {
           step.kind = StepKind::raise;
@@ -102,9 +120,11 @@ void Unrolled::add_queue(std::uint32_t queue) {
     if (const auto* gemm = std::get_if<Gemm>(&commands[c])) {
       add_gemm(step, *gemm);
     } else {
-      steps_.push_back(step);
+      const bool for_zero = c < first && std::get<Wait>(commands[c]).value == 0;
+      (for_zero ? of_next : steps_).push_back(step);
     }
   }
+  steps_.insert(steps_.end(), of_next.begin(), of_next.end());
   if (!callers_[queue].outputs.empty()) caller_step(StepKind::caller_read);
 }
 

@@ -9,6 +9,10 @@
 // tile signals in between. Two iterations are enough: whatever orders a step before one of the next iteration orders
 // it before the same step of all later ones, because a queue starts its commands in order.
 //
+// A wait for 0 is over when the previous iteration has brought the counter to where this one starts. At the start of a
+// dma queue, it is the same as a wait for all that an iteration adds at the end of the queue: the commands of an
+// iteration directly follow those of the one before, and in the first iteration nothing waits. So it is a step there.
+//
 // A point is a step or, numbered behind all steps, a threshold: a value v of a signal s that is waited for. A node is a
 // point in an iteration k, and has the number k * points + point. The node of a threshold is a crossing, "the counter
 // of signal s has reached k*D(s) + v", which lies between the raises that cause it and the waits that it releases. The
@@ -57,11 +61,15 @@ struct Step {
   std::uint64_t amount = 0;     ///< raise: what it adds or sets
 };
 
-/// A value of a signal that some wait needs, relative to the start of the iteration.
+/// A value of a signal that some wait needs, relative to the start of the iteration; never 0.
 struct Threshold {
   SignalId signal;
   std::uint64_t value = 0;
 };
+
+/// How many waits the dma queue starts with; 0 for other queues. Those for 0 become steps at its end. They may stand
+/// behind others: a queue that waits for several counters, each of which only grows, may do so in any order.
+std::size_t first_waits(const Queue& queue);
 
 class Unrolled {
  public:
@@ -143,6 +151,9 @@ class Unrolled {
   /// Who takes the step: "rank 0, queue dma0.14, command 2" or a tracker; and the place that errors point to.
   std::string who(const Step& step) const;
   Place place(const Step& step) const;
+
+  /// True for a step at the end of its queue that is a wait at the start of the next iteration.
+  bool is_of_next_iteration(const Step& step) const;
 
   /// What a step reads and writes.
   Accesses accesses(const Step& step) const;

@@ -109,13 +109,18 @@ def products_in_software_are_announced():
 
 
 def interrupted_while_planning():
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        interrupted_while_planning_by(number)
+
+
+def interrupted_while_planning_by(number):
     with tempfile.TemporaryDirectory() as folder:
         machine = pathlib.Path(folder, "machine.toml")
         os.mkfifo(machine)
         command = OnTerminal(*PROGRAM, "--machine", str(machine), "-o", f"{folder}/out.json")
         writer = os.open(machine, os.O_WRONLY)
         command.wait_for(f"{ERASE}planning, ")
-        command.process.send_signal(signal.SIGTERM)
+        command.process.send_signal(number)
         check_ended(command)
         os.close(writer)
         expect(os.listdir(folder) == ["machine.toml"], os.listdir(folder))

@@ -232,6 +232,14 @@ TEST(Adversarial, CatchesAQueueThatDoesNotWait) {
   EXPECT_GT(seeds_that_catch(program, 10), 0U);
 }
 
+TEST(Adversarial, CatchesAnIterationThatOvertakesTheOneBefore) {
+  Program program = relay_with_credit();
+  std::vector<Command>& first = program.queues[0].commands;
+  ASSERT_EQ(first.front(), Command(Wait{{1}, 0}));
+  first.erase(first.begin());
+  EXPECT_GT(seeds_that_catch(program, 10), 0U);
+}
+
 TEST(Adversarial, CatchesAHostThatReadsTooEarly) {
   Program program = copy_chain();
   std::vector<Command>& host = program.queues[0].commands;

@@ -373,10 +373,33 @@ inline Program functions_of_a_layer() {
   return std::move(p).close();
 }
 
+/// The first copy of an iteration waits until the second one of the previous iteration has read what the first wrote.
+/// Nothing else does: the hosts do not wait for each other.
+inline Program relay_with_credit(Bytes bytes = 1000_B) {
+  ProgramBuilder p("relay", "mi300x-8", 2);
+  const Region in = all_of(p.buffer("in", RankId{0}, bytes, BufferRole::input), bytes);
+  const Region middle = all_of(p.buffer("middle", RankId{1}, bytes, BufferRole::scratch), bytes);
+  const Region out = all_of(p.buffer("out", RankId{1}, bytes, BufferRole::output), bytes);
+  p.contract(point_to_point_contract(in, out));
+  const SignalId arrived = p.signal("arrived", RankId{1});
+  const SignalId credit = p.signal("credit", RankId{0});
+  const SignalId sent = p.signal("sent");
+  const QueueId first = p.dma_queue("first", RankId{0}, EngineId{14});
+  const QueueId second = p.dma_queue("second", RankId{1}, EngineId{14});
+  const QueueId sender = p.host_queue("sender", RankId{0});
+  const QueueId receiver = p.host_queue("receiver", RankId{1});
+  p.add(first, Wait{credit, 0}).add(first, Copy{in, middle}).add(first, Signal{arrived}).add(first, Signal{sent});
+  p.add(second, Wait{arrived}).add(second, Copy{middle, out}).add(second, Signal{credit});
+  p.add(sender, Submit{first}).add(sender, Wait{sent});
+  p.add(receiver, Submit{second}).add(receiver, Wait{credit});
+  return std::move(p).finish();
+}
+
 /// One program of each kind.
 inline std::vector<Program> one_of_each() {
   return {copy_chain(),
           prelaunched_copy(),
+          relay_with_credit(),
           window_copy(),
           swapped_buffers(),
           broadcast_to_two(),

@@ -7,14 +7,21 @@
 
 #include <fmt/format.h>
 
+#include "base/lines.hpp"
+
 namespace cortado::fit {
 
 Result<std::vector<Point>> read_points(const std::string& path, DType dtype) {
   std::ifstream file(path);
   if (!file) return fail("fit.points", fmt::format("cannot read {}", path), "give a CSV of m,n,k,us");
   std::vector<Point> points;
+  constexpr LineReader::Limits kLimits{{1_MiB, "lines of points"}, {256_MiB, "files of points"}};
+  LineReader lines(file, path, kLimits);
   std::string line;
-  for (std::size_t number = 1; std::getline(file, line); ++number) {
+  while (true) {
+    CORTADO_ASSIGN_OR_RETURN(const bool found, lines.next(line));
+    if (!found) break;
+    const std::uint32_t number = lines.number();
     if (number == 1 || line.empty()) continue;
     unsigned long long m = 0;
     unsigned long long n = 0;

@@ -117,6 +117,44 @@ TEST(Simulate, AProgramThatCannotGoOnSaysWhoWaits) {
   EXPECT_THAT(result.error().message, testing::HasSubstr("queue host at command"));
 }
 
+// The hosts do not wait for each other: without the wait, the first copy of an iteration would begin before the second
+// one of the previous iteration has ended.
+TEST(Simulate, AWaitForZeroHoldsBackTheNextIterationOnly) {
+  const Machine machine = round_machine();
+  ProgramBuilder builder("relay", machine.name, 2);
+  const Bytes bytes = 1_MiB;
+  const Region in = make_region(builder.buffer("in", RankId{0}, bytes, BufferRole::input), {}, bytes);
+  const Region middle = make_region(builder.buffer("middle", RankId{1}, bytes, BufferRole::scratch), {}, bytes);
+  const Region out = make_region(builder.buffer("out", RankId{1}, bytes, BufferRole::output), {}, bytes);
+  builder.contract(point_to_point_contract(in, out));
+  const SignalId arrived = builder.signal("arrived");
+  const SignalId credit = builder.signal("credit");
+  const SignalId sent = builder.signal("sent");
+  const QueueId sender = builder.host_queue("sender", RankId{0});
+  const QueueId receiver = builder.host_queue("receiver", RankId{1});
+  const QueueId first = builder.dma_queue("first", RankId{0}, machine.engine_towards(RankId{0}, RankId{1}));
+  const QueueId second = builder.dma_queue("second", RankId{1}, machine.engine_towards(RankId{1}, RankId{0}));
+  builder.add(first, Wait{credit, 0}).add(first, Copy{in, middle});
+  builder.add(first, Signal{arrived}).add(first, Signal{sent});
+  builder.add(second, Wait{arrived}).add(second, Copy{middle, out}).add(second, Signal{credit});
+  builder.add(sender, Submit{first}).add(sender, Wait{sent});
+  builder.add(receiver, Submit{second}).add(receiver, Wait{credit});
+  const auto verified = verify(std::move(builder).finish(), machine);
+  ASSERT_TRUE(verified) << to_string(verified.error().front());
+  const auto result = simulate(*verified, {.iterations = 3, .trace = true, .sharing = {}});
+  ASSERT_TRUE(result) << to_string(result.error());
+  std::vector<const Span*> copies;  // first and second of each iteration, in order
+  for (const Span& span : result->timeline.spans) {
+    if (span.kind == SpanKind::copy) copies.push_back(&span);
+  }
+  std::ranges::sort(copies, {}, [](const Span* span) { return span->start; });
+  ASSERT_EQ(copies.size(), 6U);
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    EXPECT_EQ(copies[i]->iteration, i / 2);
+    if (i > 0) EXPECT_GE(copies[i]->start, copies[i - 1]->end) << i;
+  }
+}
+
 TEST(Simulate, AProgramWithoutCommandsTakesNoTime) {
   ProgramBuilder builder("nothing", "virtual-64", 2);
   builder.host_queue("host");

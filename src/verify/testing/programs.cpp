@@ -316,6 +316,27 @@ Program point_to_point(std::uint64_t bytes) {
   return std::move(builder).finish();
 }
 
+Program relay_with_credit(std::uint64_t bytes) {
+  ProgramBuilder builder("test", "test", 2);
+  const Region in = make_region(builder.buffer("in", {0}, {bytes}, BufferRole::input), {0}, {bytes});
+  const Region middle = make_region(builder.buffer("middle", {1}, {bytes}, BufferRole::scratch), {0}, {bytes});
+  const Region out = make_region(builder.buffer("out", {1}, {bytes}, BufferRole::output), {0}, {bytes});
+  builder.contract(point_to_point_contract(in, out));
+  const SignalId arrived = builder.signal("arrived");
+  const SignalId credit = builder.signal("credit");
+  const SignalId sent = builder.signal("sent");
+  const QueueId first = builder.dma_queue("first", {0}, {kFirstPeerEngine + 1});
+  const QueueId second = builder.dma_queue("second", {1}, {kFirstPeerEngine});
+  const QueueId sender = builder.host_queue("sender", RankId{0});
+  const QueueId receiver = builder.host_queue("receiver", RankId{1});
+  builder.add(first, Wait{credit, 0}).add(first, Copy{in, middle});
+  builder.add(first, Signal{arrived}).add(first, Signal{sent});
+  builder.add(second, Wait{arrived}).add(second, Copy{middle, out}).add(second, Signal{credit});
+  builder.add(sender, Submit{first}).add(sender, Wait{sent});
+  builder.add(receiver, Submit{second}).add(receiver, Wait{credit});
+  return std::move(builder).finish();
+}
+
 void promise_nothing(ProgramBuilder& builder) {
   const Region kept = make_region(builder.buffer("kept", {0}, {1}, BufferRole::inout), {0}, {1});
   builder.contract({"nothing", {{kept, {kept}}}, {}});
@@ -324,6 +345,7 @@ void promise_nothing(ProgramBuilder& builder) {
 std::vector<Named> good_programs() {
   return {
       {"point_to_point", point_to_point()},
+      {"relay_with_credit", relay_with_credit()},
       {"all_gather", all_gather(3)},
       {"all_gather_counter", all_gather_counter(3)},
       {"all_gather_prelaunched", all_gather_prelaunched(2)},

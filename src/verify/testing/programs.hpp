@@ -54,6 +54,11 @@ Program gemm_with_tile_signals();
 /// One copy from rank 0 to rank 1: queues "host" (0) and "dma" (1), buffers "in" (0) and "out" (1), signal "done" (0).
 Program point_to_point(std::uint64_t bytes = 64);
 
+/// in of rank 0 -> middle of rank 1 -> out of rank 1: the first copy of an iteration waits until the second one of the
+/// previous iteration has read the middle. Queues "first" and "second", and a host queue per rank; signals "arrived",
+/// "credit" and "sent".
+Program relay_with_credit(std::uint64_t bytes = 64);
+
 /// Adds a buffer "kept" on rank 0 and a contract saying that its bytes do not change, for programs without outputs:
 /// tests of rules that do not look at the contract.
 void promise_nothing(ProgramBuilder& builder);
