@@ -62,6 +62,7 @@ struct ServeRow {
   Spread tpot{};
   Spread latency{};
   std::optional<Overload> overload{};
+  bool ends_early = false;  ///< too short a run to know what can be served
 
   double seconds() const { return static_cast<double>(tally.end_ns) * 1e-9; }
 };

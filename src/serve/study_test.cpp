@@ -3,7 +3,9 @@
 #include <cstdio>
 #include <fstream>
 #include <string>
+#include <utility>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "serve/serve.hpp"
@@ -78,6 +80,25 @@ TEST(Serving, PrefixesHelpConversations) {
   EXPECT_LT(report.rows[1].ttft.p90, report.rows[0].ttft.p90);
 }
 
+/// The verdict follows from the table: some 20 requests per second are served, however many more arrive.
+TEST(Serving, OverloadAgreesWithTheThroughput) {
+  ServeRequest request = request_of("llama-3.1-8b");
+  ServingStudy study(mi300x());
+  const auto row_of = [&](std::uint64_t requests, double rate) {
+    request.arrivals = Generated{.requests = requests, .rate = rate, .input = {1024, 1024}, .output = {256, 256}};
+    return study.run(request).value().rows[0];
+  };
+  for (const auto& [requests, rate] : {std::pair(300U, 40.0), {300U, 200.0}, {300U, 500.0}, {3000U, 500.0}}) {
+    const ServeRow row = row_of(requests, rate);
+    ASSERT_TRUE(row.overload) << requests << " " << rate;
+    EXPECT_DOUBLE_EQ(row.overload->served, requests / row.seconds());
+    EXPECT_NEAR(row.overload->arriving / rate, 1, 0.15);
+  }
+  for (const auto& [requests, rate] : {std::pair(300U, 2.0), {300U, 12.0}, {2000U, 16.0}}) {
+    EXPECT_FALSE(row_of(requests, rate).overload) << requests << " " << rate;
+  }
+}
+
 TEST(Serving, ReplicasShareTheLoad) {
   ServeRequest request = request_of("llama-3.1-8b");
   request.arrivals = Generated{.requests = 400, .input = {512, 512}, .output = {64, 64}};
@@ -86,6 +107,37 @@ TEST(Serving, ReplicasShareTheLoad) {
   const double four = ServingStudy(mi300x()).run(request).value().rows[0].seconds();
   EXPECT_GT(one / four, 1.5);
   EXPECT_LT(one / four, 4.01);
+}
+
+/// The same load, generated or read, gives the same answer.
+TEST(Serving, AGeneratedLoadIsThatOfItsTrace) {
+  ServeRequest request = request_of("llama-3.1-8b");
+  const Generated generated{.requests = 400, .rate = 60, .input = {100, 1500}, .output = {1, 100}};
+  request.arrivals = generated;
+  request.replicas = 4;
+  ServingStudy study(mi300x());
+  const ServeRow made = study.run(request).value().rows[0];
+  const std::string path = testing::TempDir() + "cortado-generated-load.jsonl";
+  {
+    std::ofstream trace(path);
+    const auto source = generate(generated, {});
+    while (source->next_ns().value()) {
+      const Request one = source->take();
+      // Times are read as milliseconds and rounded down to nanoseconds.
+      trace << fmt::format("{{\"timestamp\": {}.{:06}5, \"input_length\": {}, \"output_length\": {}}}\n",
+                           one.arrival_ns / 1'000'000, one.arrival_ns % 1'000'000, one.input, one.output);
+    }
+  }
+  request.arrivals = path;
+  const ServeRow read = study.run(request).value().rows[0];
+  std::remove(path.c_str());
+  EXPECT_EQ(made.tally.finished, 400U);
+  EXPECT_EQ(read.tally.finished, 400U);
+  EXPECT_EQ(made.tally.end_ns, read.tally.end_ns);
+  EXPECT_EQ(made.tally.steps, read.tally.steps);
+  EXPECT_EQ(made.ttft.mean, read.ttft.mean);
+  EXPECT_EQ(made.ttft.p99, read.ttft.p99);
+  EXPECT_EQ(made.latency.p90, read.latency.p90);
 }
 
 TEST(Serving, TracesHaveStepsOfAllReplicas) {
