@@ -301,6 +301,12 @@ Outcome<const StepCosts*> ServingStudy::step_costs(const ServeRequest& request) 
   return &steps_.emplace(key, *std::move(costs)).first->second;
 }
 
+Outcome<double> ServingStudy::step_seconds(const ServeRequest& request, const Chunk& chunk) {
+  const auto costs = step_costs(request);
+  if (!costs) return fail(costs.error());
+  return (*costs)->step(0, 0, {chunk}, 1);
+}
+
 Outcome<ReplicaConfig> ServingStudy::config_of(const std::string& way, const ServeRequest& request,
                                                const ServeReport& report) {
   ReplicaConfig config{.limits = request.limits,
