@@ -1,6 +1,7 @@
 #include "serve/first_token.hpp"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
