@@ -103,7 +103,7 @@ std::vector<Field<ServeRow>> fields_of(const ServeReport& report) {
                      .head = "sustained",
                      .unit = "/s",
                      .digits = 2,
-                     .meaning = "if overloaded, requests served while more than that arrive; otherwise null",
+                     .meaning = "if overloaded, answered requests, as in requests_per_s; otherwise null",
                      .view = View::wide},
                     [](const ServeRow& row) { return row.overload ? Cell(row.overload->served) : Cell(); }});
   const auto percent = [&](const char* key, const char* head, const char* meaning, View view, auto value) {
@@ -258,6 +258,10 @@ report::Document serve_document(const ServeReport& report) {
       document.answer.push_back(fmt::format(
           "{}: overloaded: {:.3g} requests per second arrive but only {:.3g} are served, so the queue grows", row.way,
           row.overload->arriving, row.overload->served));
+    } else if (row.ends_early) {
+      document.notes.push_back(fmt::format(
+          "{}: requests stop arriving before half of them are answered, too soon to know whether all could be served",
+          row.way));
     }
     if (tally.refused() > 0) {
       document.notes.push_back(
@@ -268,8 +272,8 @@ report::Document serve_document(const ServeReport& report) {
     }
     if (tally.deadlocks > 0) {
       document.notes.push_back(
-          fmt::format("{}: restored prefixes filled the whole KV cache {} times, and one was dropped each time",
-                      row.way, tally.deadlocks));
+          fmt::format("{}: restored prefixes filled the whole KV cache {}, and one was dropped each time", row.way,
+                      counted(tally.deadlocks, "time")));
     }
   }
   return document;

@@ -28,17 +28,22 @@ std::uint32_t draw(const Length& length, Random& random) {
 
 /// Conversations of one or more turns. Each is started by a Poisson process, or by a user who has none; the next turn
 /// comes after the answer.
+///
+/// There is one process for all replicas. Each of them makes all of it, and keeps every `of`-th conversation: the
+/// lengths of first turns are part of the process. When later turns come, and when users ask, depends on the replica's
+/// answers; their lengths are drawn by the replica itself, after the process if there is only one replica.
 class Generator : public Source {
  public:
   Generator(const Generated& what, const Share& share)
-      : what_(what), share_(share), random_(what.seed ^ (std::uint64_t{share.index} << 32)) {
-    // Requests are distributed to replicas one by one.
-    left_ = what.requests / share.of + (share.index < what.requests % share.of ? 1 : 0);
+      : what_(what), share_(share), process_(what.seed), own_(what.seed ^ ((std::uint64_t{share.index} + 1) << 32)) {
     if (what.users) {
-      const std::uint32_t users = *what.users / share.of + (share.index < *what.users % share.of ? 1 : 0);
-      for (std::uint32_t user = 0; user < users; ++user) begin(0);
+      // Requests are dealt to users, and users to replicas, both in turn.
+      left_ = what.requests / *what.users * dealt(*what.users) + dealt(what.requests % *what.users);
+      for (std::uint64_t user = 0; user < dealt(*what.users); ++user) begin(0);
     } else {
-      begin_next();
+      left_ = dealt(what.requests);
+      advance();
+      begin_own();
     }
   }
 
@@ -51,11 +56,14 @@ class Generator : public Source {
     const Due due = due_.top();
     due_.pop();
     --left_;
-    if (due.turn == 0 && !what_.users) begin_next();
+    const bool of_process = due.turn == 0 && !what_.users;
+    if (of_process) advance();
+    Random& random = of_process || share_.of == 1 ? process_ : own_;
     Request request{.arrival_ns = due.at_ns, .session = due.session, .turn = due.turn};
-    const std::uint32_t fresh = draw(what_.input, random_);
+    const std::uint32_t fresh = draw(what_.input, random);
     request.input = due.context + fresh;
-    request.output = draw(what_.output, random_);
+    request.output = draw(what_.output, random);
+    if (of_process) begin_own();
     // Without a tier that stores every prompt, one that no other can share needs no names: nothing would ever be found
     // by them.
     if (what_.turns > 1 || what_.hit_rate > 0 || what_.named) {
@@ -89,22 +97,36 @@ class Generator : public Source {
     }
   };
 
+  /// How many of `all` this replica has if they are dealt in turn.
+  std::uint64_t dealt(std::uint64_t all) const { return all / share_.of + (share_.index < all % share_.of ? 1 : 0); }
+
   void begin(std::int64_t at_ns) { due_.push({at_ns, sessions_++, 0, 0}); }
 
-  void begin_next() {
-    if (what_.rate) {
-      const double mean = static_cast<double>(share_.of) * what_.turns / *what_.rate;
-      clock_ += -std::log1p(-unit_interval(random_)) * mean;
+  /// To the time at which the next conversation of the process begins.
+  void advance() {
+    if (!what_.rate) return;
+    const double mean = what_.turns / *what_.rate;
+    clock_ += -std::log1p(-unit_interval(process_)) * mean;
+  }
+
+  /// The next conversation of the process, if it is this replica's; otherwise the first one after it that is.
+  void begin_own() {
+    while (begun_++ % share_.of != share_.index) {
+      advance();
+      draw(what_.input, process_);
+      draw(what_.output, process_);
     }
     begin(static_cast<std::int64_t>(std::llround(clock_ * 1e9)));
   }
 
   Generated what_;
   Share share_;
-  Random random_;
+  Random process_;
+  Random own_;
   std::uint64_t left_ = 0;
-  std::uint64_t sessions_ = 0;
-  double clock_ = 0;  // seconds, when the last conversation began
+  std::uint64_t sessions_ = 0;  // of this replica
+  std::uint64_t begun_ = 0;     // of the process
+  double clock_ = 0;            // seconds, of the process
   std::priority_queue<Due> due_;
 };
 

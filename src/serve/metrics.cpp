@@ -86,31 +86,6 @@ std::vector<Activity> OverTime::rates(std::int64_t end_ns) const {
   return rates;
 }
 
-std::optional<Overload> OverTime::overload() const {
-  constexpr double kGrowth = 0.05;
-  constexpr double kQueue = 16;
-  std::size_t end = bins_.size();
-  while (end > 0 && bins_[end - 1].arrived == 0) --end;
-  if (end > 0) --end;  // the last one has arrivals for only a part of its time
-  constexpr std::size_t kQuarters = 4;
-  if (end < 2 * kQuarters) return std::nullopt;
-  const auto sum_of = [&](std::size_t from, std::size_t to) {
-    Activity sum;
-    for (std::size_t i = from; i < to; ++i) add_scaled(sum, bins_[i], 1, 1);
-    return sum;
-  };
-  const std::size_t quarter = end / kQuarters;
-  const Activity before = sum_of(end - 2 * quarter, end - quarter);
-  const Activity last = sum_of(end - quarter, end);
-  if (before.arrived == 0) return std::nullopt;
-  const double seconds = static_cast<double>(quarter) * static_cast<double>(bin_ns_) * 1e-9;
-  const double wait = last.waited / last.arrived;
-  const double growth = (wait - before.waited / before.arrived) / seconds;
-  const double rate = (before.arrived + last.arrived) / (2 * seconds);
-  if (growth <= kGrowth || rate * wait < kQueue) return std::nullopt;
-  return Overload{rate, rate / (1 + growth)};
-}
-
 void Tally::merge(Tally&& other, std::uint32_t replicas) {
   arrived += other.arrived;
   finished += other.finished;
@@ -138,10 +113,45 @@ void Tally::merge(Tally&& other, std::uint32_t replicas) {
   store_bytes += other.store_bytes;
   pool_s += other.pool_s;
   pool_peak = std::max(pool_peak, other.pool_peak);
+  arrivals.insert(arrivals.end(), other.arrivals.begin(), other.arrivals.end());
   for (auto [to, from] : {std::pair(&ttft, &other.ttft), {&tpot, &other.tpot}, {&latency, &other.latency}}) {
     to->insert(to->end(), from->begin(), from->end());
   }
   over_time.merge(std::move(other.over_time), replicas);
+}
+
+std::optional<Overload> overload_of(const Tally& tally) {
+  constexpr double kGrowth = 0.02;
+  constexpr double kQueue = 16;
+  constexpr double kDeviations = 2;
+  if (tally.arrivals.empty()) return std::nullopt;
+  const auto [first, last] = std::ranges::minmax(tally.arrivals);
+  if (first == last) return std::nullopt;
+  const std::int64_t middle = first + (last - first) / 2;
+  double late = 0;   // requests that arrive after the middle
+  double begun = 0;  // first tokens between the middle and the last arrival
+  for (std::size_t i = 0; i < tally.arrivals.size(); ++i) {
+    if (tally.arrivals[i] > middle) ++late;
+    const double token_ns = static_cast<double>(tally.arrivals[i]) + 1e9 * tally.ttft[i];
+    if (token_ns > static_cast<double>(middle) && token_ns <= static_cast<double>(last)) ++begun;
+  }
+  if (late - begun <= std::max({kGrowth * late, kDeviations * std::sqrt(late), kQueue})) return std::nullopt;
+  const double seconds = static_cast<double>(last - first) * 1e-9;
+  const Overload overload{static_cast<double>(tally.arrivals.size() - 1) / seconds,
+                          static_cast<double>(tally.finished) / (static_cast<double>(tally.end_ns) * 1e-9)};
+  return overload.served < (1 - kGrowth) * overload.arriving ? std::optional(overload) : std::nullopt;
+}
+
+bool ends_early(const Tally& tally) {
+  if (tally.arrivals.empty()) return false;
+  const auto [first, last] = std::ranges::minmax(tally.arrivals);
+  if (first == last) return false;
+  std::size_t answered = 0;
+  for (std::size_t i = 0; i < tally.arrivals.size(); ++i) {
+    const double answer_ns = static_cast<double>(tally.arrivals[i]) + 1e9 * tally.latency[i];
+    if (answer_ns <= static_cast<double>(last)) ++answered;
+  }
+  return 2 * answered < tally.arrivals.size();
 }
 
 }  // namespace cortado::serve

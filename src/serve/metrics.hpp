@@ -30,12 +30,6 @@ struct Activity {
   double waited = 0;   ///< total seconds of these to the first token
 };
 
-/// More requests arrive than can be served.
-struct Overload {
-  double arriving = 0;  ///< requests per second
-  double served = 0;
-};
-
 /// Activity over time in at most kBins bins of equal length, which doubles when they are full.
 class OverTime {
  public:
@@ -48,11 +42,6 @@ class OverTime {
   std::int64_t bin_ns() const { return bin_ns_; }
   /// Tokens and requests per second, sequences, fractions.
   std::vector<Activity> rates(std::int64_t end_ns) const;
-
-  /// Detects that later requests wait longer, from the waits for the first token in the third and fourth quarter of the
-  /// arrivals: if they grow by g seconds per second, 1 / (1 + g) of the arriving requests are served. None if waits
-  /// grow by no more than 5 %, if fewer than 16 requests wait, or if all arrive at once.
-  std::optional<Overload> overload() const;
 
  private:
   void halve();
@@ -89,13 +78,30 @@ struct Tally {
   double store_bytes = 0;
   double pool_s = 0;  ///< integral of the fraction of used pages over time
   double pool_peak = 0;
-  std::vector<double> ttft{};  ///< seconds
-  std::vector<double> tpot{};
+  /// Of each answered request: when it arrived (ns), and seconds.
+  std::vector<std::int64_t> arrivals{};
+  std::vector<double> ttft{};
   std::vector<double> latency{};
+  std::vector<double> tpot{};  ///< seconds; not of requests for one token
   OverTime over_time{};
 
   std::uint64_t refused() const { return refused_length + refused_pool + refused_empty; }
   void merge(Tally&& other, std::uint32_t replicas);
 };
+
+/// More requests arrive than can be served.
+struct Overload {
+  double arriving = 0;  ///< requests per second, from the first to the last
+  double served = 0;    ///< of all the time, as in every table
+};
+
+/// While requests arrive, those that wait for their first token become more: in the second half of that time, by more
+/// than 2 % of the requests that arrive then, and by more than chance (16, and twice the deviation of as many arrivals
+/// of a Poisson process). A queue and not the requests in progress, which become more at the beginning of any run. None
+/// if all arrive at once.
+std::optional<Overload> overload_of(const Tally& tally);
+
+/// Requests no longer arrive when half of them are answered: their rate says little about what can be served.
+bool ends_early(const Tally& tally);
 
 }  // namespace cortado::serve

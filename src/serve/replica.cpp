@@ -84,6 +84,7 @@ void Replica::end(std::uint32_t slot, std::int64_t at_ns) {
   free_pages(sequence);
   const double ttft = static_cast<double>(sequence.first_ns - request.arrival_ns) * 1e-9;
   const double answer = static_cast<double>(at_ns - sequence.first_ns) * 1e-9;
+  tally_.arrivals.push_back(request.arrival_ns);
   tally_.ttft.push_back(ttft);
   tally_.over_time.add(request.arrival_ns, request.arrival_ns + 1, {.arrived = 1, .waited = ttft});
   tally_.latency.push_back(static_cast<double>(at_ns - request.arrival_ns) * 1e-9);

@@ -1,7 +1,10 @@
 #include "serve/replica.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
+#include <functional>
+#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -292,23 +295,49 @@ TEST(OverTime, KeepsSumsWhenBinsMerge) {
   EXPECT_NEAR(sum, tokens, 1e-6);
 }
 
-// 20 requests per second arrive and 10 are served: the one that arrives after t seconds waits for t.
-TEST(OverTime, KnowsAnOverload) {
-  OverTime growing;
-  OverTime level;
-  for (std::int64_t i = 0; i < 1000; ++i) {
-    const std::int64_t arrival = i * 50'000'000;
-    growing.add(arrival, arrival + 1, {.arrived = 1, .waited = 1e-9 * static_cast<double>(arrival)});
-    level.add(arrival, arrival + 1, {.arrived = 1, .waited = 2});
+/// Requests that arrive at a rate, with the given time to the first token of the one that arrives after t seconds.
+/// Their answers are complete a second later.
+Tally served_at(std::uint64_t requests, double rate, const std::function<double(double)>& ttft) {
+  Tally tally{.arrived = requests, .finished = requests};
+  for (std::uint64_t i = 0; i < requests; ++i) {
+    const double arrival = static_cast<double>(i) / rate;
+    tally.arrivals.push_back(std::llround(arrival * 1e9));
+    tally.ttft.push_back(ttft(arrival));
+    tally.latency.push_back(ttft(arrival) + 1);
+    tally.end_ns = std::max<std::int64_t>(tally.end_ns, std::llround((arrival + tally.latency.back()) * 1e9));
   }
-  const auto overload = growing.overload();
+  return tally;
+}
+
+/// 20 requests per second arrive and 10 are served: the one that arrives after t seconds waits for t.
+TEST(Overload, IsAGrowingQueue) {
+  const auto overload = overload_of(served_at(1000, 20, [](double t) { return t; }));
   ASSERT_TRUE(overload);
-  EXPECT_NEAR(overload->arriving, 20, 1);
-  EXPECT_NEAR(overload->served, 10, 1);
-  EXPECT_FALSE(level.overload());
-  OverTime at_once;
-  for (int i = 0; i < 1000; ++i) at_once.add(0, 1, {.arrived = 1, .waited = 0.01 * i});
-  EXPECT_FALSE(at_once.overload());
+  EXPECT_NEAR(overload->arriving, 20, 1e-9);
+  EXPECT_NEAR(overload->served, 1000 / (2 * 49.95 + 1), 1e-6);
+  EXPECT_FALSE(overload_of(served_at(1000, 20, [](double) { return 2; })));
+  EXPECT_FALSE(overload_of(served_at(1000, 20, [](double t) { return std::min(t, 10.0); })));  // no longer grows
+}
+
+/// However many more arrive, and however few in all: the queue is what counts.
+TEST(Overload, IsSeenAtAnyRate) {
+  for (const double rate : {12.0, 40.0, 200.0, 500.0, 1e5}) {
+    const auto overload = overload_of(served_at(3000, rate, [&](double t) { return t * (rate / 10 - 1); }));
+    ASSERT_TRUE(overload) << rate;
+    EXPECT_NEAR(overload->arriving, rate, 1e-3 * rate);
+    EXPECT_NEAR(overload->served, 10, 0.1);
+  }
+  EXPECT_TRUE(overload_of(served_at(60, 500, [](double t) { return 49 * t; })));
+  EXPECT_FALSE(overload_of(served_at(20, 500, [](double t) { return 49 * t; })));  // ten more than before
+}
+
+/// All at once is no rate, and what is answered long after the last arrival does not show what can be served.
+TEST(Overload, NeedsTimeInWhichRequestsArrive) {
+  EXPECT_FALSE(overload_of(served_at(1000, std::numeric_limits<double>::infinity(), [](double) { return 5; })));
+  EXPECT_FALSE(overload_of({}));
+  EXPECT_FALSE(ends_early(served_at(1000, std::numeric_limits<double>::infinity(), [](double) { return 5; })));
+  EXPECT_FALSE(ends_early(served_at(1000, 10, [](double) { return 5; })));
+  EXPECT_TRUE(ends_early(served_at(100, 10, [](double) { return 5; })));
 }
 
 TEST(Spread, IsByNearestRank) {

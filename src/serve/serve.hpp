@@ -62,6 +62,7 @@ struct ServeRow {
   Spread tpot{};
   Spread latency{};
   std::optional<Overload> overload{};
+  bool ends_early = false;  ///< too short a run to know what can be served
 
   double seconds() const { return static_cast<double>(tally.end_ns) * 1e-9; }
 };
@@ -87,6 +88,8 @@ class ServingStudy {
   /// Rejects layouts and arrivals that make no sense, models that do not fit, unknown ways (serve.way), and machines
   /// that do not describe host memory (kv.machine).
   Outcome<ServeReport> run(const ServeRequest& request, const ServeOptions& options = {});
+  /// Seconds of a step that has the end of one prompt and nothing else.
+  Outcome<double> step_seconds(const ServeRequest& request, const Chunk& chunk);
 
  private:
   Outcome<const StepCosts*> step_costs(const ServeRequest& request);

@@ -12,7 +12,8 @@
 
 namespace cortado::serve {
 
-/// One replica's share of all requests.
+/// One replica's share of all requests, which are dealt to replicas in turn: number `index`, and every `of`-th after
+/// it. Of conversations, that is the conversation; of a closed loop, the user.
 struct Share {
   std::uint32_t index = 0;
   std::uint32_t of = 1;

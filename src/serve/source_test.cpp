@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -98,6 +99,71 @@ TEST(Generated, ReplicasShareAllRequests) {
   EXPECT_EQ(all_of(*generate(generated, {0, 3})).size(), 4U);
   EXPECT_EQ(all_of(*generate(generated, {1, 3})).size(), 3U);
   EXPECT_EQ(all_of(*generate(generated, {2, 3})).size(), 3U);
+}
+
+/// There is one process, whatever the number of replicas: its requests are dealt to them as those of a trace.
+TEST(Generated, ReplicasTakeTurns) {
+  Generated generated = plain(1000);
+  generated.input = {1, 5000};
+  generated.named = true;
+  for (const std::optional<double> rate : {std::optional(100.0), std::optional<double>()}) {
+    generated.rate = rate;
+    const auto all = all_of(*generate(generated, {}));
+    ASSERT_EQ(all.size(), 1000U);
+    for (std::uint32_t index = 0; index < 3; ++index) {
+      const auto own = all_of(*generate(generated, {index, 3}));
+      ASSERT_EQ(own.size(), index == 0 ? 334U : 333U);
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        const Request& same = all[3 * i + index];
+        EXPECT_EQ(own[i].arrival_ns, same.arrival_ns);
+        EXPECT_EQ(own[i].input, same.input);
+        EXPECT_EQ(own[i].output, same.output);
+        EXPECT_EQ(own[i].blocks.at(0), same.blocks.at(0));
+      }
+    }
+  }
+}
+
+/// A conversation stays on its replica; those of all replicas begin when one process says so.
+TEST(Generated, ReplicasTakeTurnsWithConversations) {
+  Generated generated = plain(900);
+  generated.rate = 90;
+  generated.turns = 3;
+  generated.think_seconds = 1000;  // longer than the run: later turns come after all first ones
+  const auto begun = [&](const Share& share) {
+    const auto source = generate(generated, share);
+    std::vector<std::int64_t> times;
+    for (std::uint64_t i = 0; i < generated.requests / generated.turns / share.of; ++i) {
+      const Request request = source->take();
+      EXPECT_EQ(request.turn, 0U);
+      times.push_back(request.arrival_ns);
+      source->ended(request, request.arrival_ns);
+    }
+    return times;
+  };
+  const auto all = begun({});
+  for (std::uint32_t index = 0; index < 2; ++index) {
+    const auto own = begun({index, 2});
+    for (std::size_t i = 0; i < own.size(); ++i) EXPECT_EQ(own[i], all[2 * i + index]);
+  }
+}
+
+/// Users are dealt to replicas, and stay there. Each asks as often as the others, also if a replica has more of them.
+TEST(Generated, UsersTakeTurns) {
+  Generated generated = plain(10);
+  generated.users = 5;
+  const auto served = [&](const Share& share) {
+    const auto source = generate(generated, share);
+    std::uint64_t requests = 0;
+    for (; source->next_ns().value(); ++requests) source->ended(source->take(), 0);
+    return requests;
+  };
+  EXPECT_EQ(served({0, 2}), 6U);  // of three users
+  EXPECT_EQ(served({1, 2}), 4U);
+  generated.users = 2;
+  EXPECT_EQ(served({0, 3}), 5U);
+  EXPECT_EQ(served({1, 3}), 5U);
+  EXPECT_EQ(served({2, 3}), 0U);
 }
 
 TEST(Generated, RefusesWhatMakesNoSense) {

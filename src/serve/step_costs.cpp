@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -34,13 +38,67 @@ std::vector<double> points_to(std::uint64_t end) {
   return points;
 }
 
-std::vector<double> dense(const std::vector<double>& points, const std::vector<double>& values) {
-  std::vector<double> table(static_cast<std::size_t>(points.back()) + 1);
-  for (std::size_t i = 1; i < table.size(); ++i) {
-    const auto [at, share] = place(points, static_cast<double>(i));
-    table[i] = points.size() == 1 ? values[0] : values[at] + share * (values[at + 1] - values[at]);
+/// The same, and the first sizes beyond powers of two: protocols of collectives change there.
+std::set<std::uint64_t> message_points_to(std::uint64_t end) {
+  std::set<std::uint64_t> points;
+  for (const double point : points_to(end)) points.insert(static_cast<std::uint64_t>(point));
+  for (std::uint64_t point = 4; point < end; point *= 2) points.insert(point + 1);
+  points.insert(end);
+  return points;
+}
+
+/// Between two of these, most GEMMs of so many rows have the same number of tiles: both sides of multiples of 16, then
+/// of 64 and 128. Beyond 8192 rows, one more row of tiles no longer matters much.
+std::set<std::uint64_t> tile_points_to(std::uint64_t end) {
+  std::set<std::uint64_t> points{end};
+  for (std::uint64_t point = 1; point < std::min<std::uint64_t>(end, 16); ++point) points.insert(point);
+  for (std::uint64_t point = 16; point < end;) {
+    points.insert(point);
+    points.insert(point + 1);
+    point += point < 128 ? 16 : point < 2048 ? 64 : std::max<std::uint64_t>(128, point / 64 / 128 * 128);
   }
-  return table;
+  return points;
+}
+
+/// Values at all points, and at more of them wherever the line between two misses the value in the middle by more than
+/// 1 % of that of `whole` there.
+Outcome<std::map<std::uint64_t, double>> refined(const std::set<std::uint64_t>& points,
+                                                 const std::function<Outcome<double>(std::uint64_t)>& value,
+                                                 const std::function<double(std::uint64_t)>& whole) {
+  constexpr double kTolerance = 0.01;
+  std::map<std::uint64_t, double> values;
+  for (const std::uint64_t point : points) {
+    const auto at = value(point);
+    if (!at) return fail(at.error());
+    values[point] = *at;
+  }
+  for (auto from = values.begin(); std::next(from) != values.end();) {
+    const auto to = std::next(from);
+    const std::uint64_t middle = from->first + (to->first - from->first) / 2;
+    if (middle == from->first) {
+      ++from;
+      continue;
+    }
+    const auto at = value(middle);
+    if (!at) return fail(at.error());
+    const double way = static_cast<double>(middle - from->first) / static_cast<double>(to->first - from->first);
+    const double line = from->second + way * (to->second - from->second);
+    values[middle] = *at;
+    if (std::abs(*at - line) <= kTolerance * (*at + whole(middle))) from = to;
+  }
+  return values;
+}
+
+/// Adds the values, with lines between them.
+void add_lines(const std::map<std::uint64_t, double>& values, std::vector<double>& table) {
+  auto to = values.begin();
+  auto from = to;
+  for (std::size_t i = 1; i < table.size(); ++i) {
+    for (; to->first < i && std::next(to) != values.end(); ++to) from = to;
+    const double way =
+        to == from ? 0 : static_cast<double>(i - from->first) / static_cast<double>(to->first - from->first);
+    table[i] += from->second + way * (to->second - from->second);
+  }
 }
 
 struct StepParts {
@@ -55,20 +113,12 @@ class Parts {
   Parts(const Model& model, const Layout& layout, const Phase& types, const Machine& machine)
       : model_(model), layout_(layout), types_(types), costs_(machine) {}
 
-  Outcome<StepParts> decode(std::uint64_t sequences, std::uint64_t context) {
-    Phase phase = types_;
-    phase.kind = PhaseKind::decode;
-    phase.batch = sequences;
-    phase.context = context;
-    return parts_of(phase, true);
-  }
+  /// What depends on the number of tokens, or of sequences, only: collectives, and everything else.
+  Outcome<StepParts> collectives(std::uint64_t tokens) { return parts_of(decode(tokens, 1), {.collectives = true}); }
+  StepParts kernels(std::uint64_t tokens) { return *parts_of(decode(tokens, 1), {.kernels = true}); }
 
   double decode_attention(std::uint64_t sequences, std::uint64_t context) {
-    Phase phase = types_;
-    phase.kind = PhaseKind::decode;
-    phase.batch = sequences;
-    phase.context = context;
-    return parts_of(phase, false)->attention;
+    return parts_of(decode(sequences, context), {.attention = true})->attention;
   }
 
   /// Attention, and what latent attention does with its whole context, for a part of one prompt.
@@ -77,26 +127,42 @@ class Parts {
     phase.kind = PhaseKind::prefill;
     phase.tokens = tokens;
     phase.context = context;
-    const bool latent = model_.attention.latent.has_value();
-    const auto parts = parts_of(phase, latent);
-    if (!parts || !latent) return parts.map([](const StepParts& p) { return p.attention; });
-    const auto plain = decode(tokens, 1);
+    if (!model_.attention.latent) return parts_of(phase, {.attention = true})->attention;
+    constexpr Wanted kAll{.attention = true, .kernels = true, .collectives = true};
+    const auto parts = parts_of(phase, kAll);
+    if (!parts) return fail(parts.error());
+    const auto plain = parts_of(decode(tokens, 1), kAll);
     if (!plain) return fail(plain.error());
     return std::max(parts->attention, parts->attention + parts->body - plain->body);
   }
 
  private:
-  /// Without `all`, only attention.
-  Outcome<StepParts> parts_of(const Phase& phase, bool all) {
+  struct Wanted {
+    bool attention = false;
+    bool kernels = false;  ///< except attention
+    bool collectives = false;
+  };
+
+  Phase decode(std::uint64_t sequences, std::uint64_t context) const {
+    Phase phase = types_;
+    phase.kind = PhaseKind::decode;
+    phase.batch = sequences;
+    phase.context = context;
+    return phase;
+  }
+
+  /// Fails only if collectives are wanted.
+  Outcome<StepParts> parts_of(const Phase& phase, const Wanted& wanted) {
     const Step step = step_of(model_, layout_, phase);
     StepParts parts;
     for (const Block& block : step.blocks) {
       const bool head = &block == &step.blocks.back();
       for (const Operator& op : block.operators) {
+        const CollectiveWork* work = op.collective();
         const bool attention = std::holds_alternative<AttentionShape>(op.work);
-        if (!attention && !all) continue;
+        if (!(work != nullptr ? wanted.collectives : attention ? wanted.attention : wanted.kernels)) continue;
         double seconds = 0;
-        if (const CollectiveWork* work = op.collective()) {
+        if (work != nullptr) {
           const auto way = costs_.serial(*work, pipeline::ranks_of(work->group, layout_, costs_.machine()), true);
           if (!way) return fail(way.error());
           seconds = way->exposed;
@@ -114,6 +180,25 @@ class Parts {
   Phase types_;
   pipeline::ModelCosts costs_;
 };
+
+/// By number of tokens, or of sequences: the sum of what kernels and collectives take.
+Outcome<std::vector<double>> dense_part(Parts& parts, double StepParts::*part, std::uint64_t end) {
+  std::vector<double> table(end + 1);
+  const auto kernels = refined(
+      tile_points_to(end), [&](std::uint64_t point) -> Outcome<double> { return parts.kernels(point).*part; },
+      [](std::uint64_t) { return 0.0; });
+  if (!kernels) return fail(kernels.error());
+  add_lines(*kernels, table);
+  const auto collectives = refined(
+      message_points_to(end),
+      [&](std::uint64_t point) {
+        return parts.collectives(point).map([part](const StepParts& found) { return found.*part; });
+      },
+      [&](std::uint64_t point) { return table[point]; });
+  if (!collectives) return fail(collectives.error());
+  add_lines(*collectives, table);
+  return table;
+}
 
 }  // namespace
 
@@ -151,20 +236,12 @@ Outcome<StepCosts> make_step_costs(const Model& model, const Layout& layout, con
   const std::uint64_t most_tokens = std::max(limits.max_tokens, limits.max_sequences);
   const std::vector<double> tokens = points_to(most_tokens);
   const std::vector<double> sequences = points_to(limits.max_sequences);
-  std::vector<double> body;
-  for (const double point : tokens) {
-    const auto step = parts.decode(static_cast<std::uint64_t>(point), 1);
-    if (!step) return fail(step.error());
-    body.push_back(step->body);
-  }
-  tables.body = dense(tokens, body);
-  std::vector<double> head;
-  for (const double point : sequences) {
-    const auto step = parts.decode(static_cast<std::uint64_t>(point), 1);
-    if (!step) return fail(step.error());
-    head.push_back(step->head);
-  }
-  tables.head = dense(sequences, head);
+  auto body = dense_part(parts, &StepParts::body, most_tokens);
+  if (!body) return fail(body.error());
+  tables.body = *std::move(body);
+  auto head = dense_part(parts, &StepParts::head, limits.max_sequences);
+  if (!head) return fail(head.error());
+  tables.head = *std::move(head);
   std::vector<double> contexts = points_to(model.context);
   std::vector<double> values;
   for (const double batch : sequences) {

@@ -1,5 +1,5 @@
 // The time of a step of a serving engine, from a table: modelled times on a grid of tokens, sequences and contexts,
-// with linear interpolation.
+// with linear interpolation. The grid of tokens has both sides of the places where GEMMs get another row of tiles.
 //
 //   step = body(tokens) + head(sequences that get a token) + attention of decodes + attention of prompts
 //          + host between steps x sequences

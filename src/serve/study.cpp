@@ -181,8 +181,9 @@ Result<ServeReport> prepare(const ServeRequest& request, const Machine& machine)
         static_cast<std::uint64_t>(static_cast<double>(request.host_tier->value) / request.replicas / block_bytes);
     if (report.tier_blocks == 0) {
       return fail("serve.tier",
-                  fmt::format("a host tier of {} bytes does not hold a block of {:.0f} bytes for each of {} replicas",
-                              request.host_tier->value, block_bytes, request.replicas),
+                  fmt::format("a host tier of {} bytes does not hold a block of {:.0f} bytes{}",
+                              request.host_tier->value, block_bytes,
+                              request.replicas > 1 ? fmt::format(" for each of {} replicas", request.replicas) : ""),
                   "use --kv-tier host:500GB, or leave it out");
     }
   }
@@ -226,7 +227,12 @@ class WayRunner {
       report_.timeline_cut = report_.timeline_cut || one.spans.size() == kTraceSpans;
     }
     if (trace) report_.timeline = maker.finish(report_.machine);
-    row.overload = row.tally.over_time.overload();
+    const auto* generated = std::get_if<Generated>(&request_.arrivals);
+    if (generated == nullptr || !generated->users) {  // users do not ask faster than they are answered
+      row.overload = overload_of(row.tally);
+      row.ends_early = ends_early(row.tally);
+    }
+    row.tally.arrivals = {};
     row.ttft = spread_of(std::exchange(row.tally.ttft, {}));
     row.tpot = spread_of(std::exchange(row.tally.tpot, {}));
     row.latency = spread_of(std::exchange(row.tally.latency, {}));
@@ -293,6 +299,12 @@ Outcome<const StepCosts*> ServingStudy::step_costs(const ServeRequest& request) 
   auto costs = make_step_costs(request.model, request.layout, types_of(request), request.limits, machine_);
   if (!costs) return fail(costs.error());
   return &steps_.emplace(key, *std::move(costs)).first->second;
+}
+
+Outcome<double> ServingStudy::step_seconds(const ServeRequest& request, const Chunk& chunk) {
+  const auto costs = step_costs(request);
+  if (!costs) return fail(costs.error());
+  return (*costs)->step(0, 0, {chunk}, 1);
 }
 
 Outcome<ReplicaConfig> ServingStudy::config_of(const std::string& way, const ServeRequest& request,

@@ -3,9 +3,13 @@
 #include <cstdio>
 #include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/random.hpp"
 #include "serve/serve.hpp"
 
 namespace cortado::serve {
@@ -23,31 +27,75 @@ const Machine& mi300x() {
   return machine;
 }
 
-/// Steps between the points of the grid, compared with the whole-model study with serial. That study does not include
-/// the host time between steps.
+/// Steps of the table over those of the whole-model study with serial. That study does not include the host time
+/// between steps.
+class StepRatios {
+ public:
+  StepRatios(const char* model, const Layout& layout, const Phase& types, const Machine& machine)
+      : model_(load_model(model).value()),
+        layout_(layout),
+        types_(types),
+        machine_(changed(machine)),
+        study_(machine_),
+        costs_(make_step_costs(model_, layout, types, {.max_sequences = 512}, machine_).value()) {}
+
+  double decode(std::uint64_t batch, std::uint64_t context) {
+    return costs_.decode(batch, static_cast<double>(context)) /
+           whole({.kind = PhaseKind::decode, .batch = batch, .context = context});
+  }
+  double prompt(std::uint32_t tokens, std::uint32_t context) {
+    return costs_.step(0, 0, {{tokens, context}}, 1) /
+           whole({.kind = PhaseKind::prefill, .tokens = tokens, .context = context});
+  }
+
+ private:
+  static Machine changed(Machine machine) {
+    machine.timing->serving->sequence = {};
+    machine.memory_bytes = Bytes{std::uint64_t{1} << 40};
+    return machine;
+  }
+  double whole(Phase phase) {
+    phase.dtype = types_.dtype;
+    phase.kv_dtype = types_.kv_dtype;
+    return study_.run({model_, layout_, phase}, {.systems = {"serial"}}).value().rows.front().seconds;
+  }
+
+  Model model_;
+  Layout layout_;
+  Phase types_;
+  Machine machine_;
+  pipeline::ModelStudy study_;
+  StepCosts costs_;
+};
+
+constexpr double kStepBound = 0.03;
+
 TEST(StepCosts, AreThoseOfTheModelStudy) {
-  Machine machine = mi300x();
-  machine.timing->serving->sequence = {};
-  const Model model = load_model("llama-3.1-70b").value();
-  const Layout layout{.tp = 8};
-  const Phase types{.dtype = DType::f8, .kv_dtype = DType::f8};
-  const StepCosts costs =
-      make_step_costs(model, layout, types, {.max_tokens = 4096, .max_sequences = 512}, machine).value();
-  pipeline::ModelStudy study(machine);
-  const auto whole = [&](Phase phase) {
-    phase.dtype = DType::f8;
-    phase.kv_dtype = DType::f8;
-    return study.run({model, layout, phase}, {.systems = {"serial"}}).value().rows.front().seconds;
-  };
+  StepRatios steps("llama-3.1-70b", {.tp = 8}, {.dtype = DType::f8, .kv_dtype = DType::f8}, mi300x());
   for (const std::uint64_t batch : {1U, 5U, 40U, 300U}) {
     for (const std::uint64_t context : {100U, 3000U}) {
-      const double exact = whole({.kind = PhaseKind::decode, .batch = batch, .context = context});
-      EXPECT_NEAR(costs.decode(batch, static_cast<double>(context)) / exact, 1, 0.05) << batch << " " << context;
+      EXPECT_NEAR(steps.decode(batch, context), 1, kStepBound) << batch << " " << context;
     }
   }
-  for (const std::uint32_t tokens : {300U, 2500U}) {
-    const double exact = whole({.kind = PhaseKind::prefill, .tokens = tokens, .context = 1000});
-    EXPECT_NEAR(costs.step(0, 0, {{tokens, 1000}}, 1) / exact, 1, 0.05) << tokens;
+  for (const std::uint32_t tokens : {300U, 513U, 2500U})
+    EXPECT_NEAR(steps.prompt(tokens, 1000), 1, kStepBound) << tokens;
+}
+
+/// One row more than whole tiles, the worst places of lines between powers of two, and anywhere.
+TEST(StepCosts, FollowTheTilesOfGemms) {
+  const Machine h100 = load_machine("h100-8").value();
+  for (const Machine* machine : {&h100, &mi300x()}) {
+    for (const char* model : {"llama-3.1-8b", "qwen2.5-7b", "gpt-oss-120b"}) {
+      StepRatios steps(model, {}, {}, *machine);
+      std::vector<std::uint32_t> counts{17, 65, 129, 193, 257, 385, 513, 641, 1025, 1601, 2049, 4097};
+      Random random(1);
+      for (int i = 0; i < 60; ++i) counts.push_back(static_cast<std::uint32_t>(1 + random.below(8192)));
+      for (const std::uint32_t tokens : counts) {
+        EXPECT_NEAR(steps.prompt(tokens, 0), 1, kStepBound) << machine->name << " " << model << " " << tokens;
+        const std::uint64_t batch = 1 + tokens % 512;
+        EXPECT_NEAR(steps.decode(batch, 777), 1, kStepBound) << machine->name << " " << model << " " << batch;
+      }
+    }
   }
 }
 
@@ -78,6 +126,25 @@ TEST(Serving, PrefixesHelpConversations) {
   EXPECT_LT(report.rows[1].ttft.p90, report.rows[0].ttft.p90);
 }
 
+/// The verdict follows from the table: some 20 requests per second are served, however many more arrive.
+TEST(Serving, OverloadAgreesWithTheThroughput) {
+  ServeRequest request = request_of("llama-3.1-8b");
+  ServingStudy study(mi300x());
+  const auto row_of = [&](std::uint64_t requests, double rate) {
+    request.arrivals = Generated{.requests = requests, .rate = rate, .input = {1024, 1024}, .output = {256, 256}};
+    return study.run(request).value().rows[0];
+  };
+  for (const auto& [requests, rate] : {std::pair(300U, 40.0), {300U, 200.0}, {300U, 500.0}, {3000U, 500.0}}) {
+    const ServeRow row = row_of(requests, rate);
+    ASSERT_TRUE(row.overload) << requests << " " << rate;
+    EXPECT_DOUBLE_EQ(row.overload->served, requests / row.seconds());
+    EXPECT_NEAR(row.overload->arriving / rate, 1, 0.15);
+  }
+  for (const auto& [requests, rate] : {std::pair(300U, 2.0), {300U, 12.0}, {2000U, 16.0}}) {
+    EXPECT_FALSE(row_of(requests, rate).overload) << requests << " " << rate;
+  }
+}
+
 TEST(Serving, ReplicasShareTheLoad) {
   ServeRequest request = request_of("llama-3.1-8b");
   request.arrivals = Generated{.requests = 400, .input = {512, 512}, .output = {64, 64}};
@@ -86,6 +153,37 @@ TEST(Serving, ReplicasShareTheLoad) {
   const double four = ServingStudy(mi300x()).run(request).value().rows[0].seconds();
   EXPECT_GT(one / four, 1.5);
   EXPECT_LT(one / four, 4.01);
+}
+
+/// The same load, generated or read, gives the same answer.
+TEST(Serving, AGeneratedLoadIsThatOfItsTrace) {
+  ServeRequest request = request_of("llama-3.1-8b");
+  const Generated generated{.requests = 400, .rate = 60, .input = {100, 1500}, .output = {1, 100}};
+  request.arrivals = generated;
+  request.replicas = 4;
+  ServingStudy study(mi300x());
+  const ServeRow made = study.run(request).value().rows[0];
+  const std::string path = testing::TempDir() + "cortado-generated-load.jsonl";
+  {
+    std::ofstream trace(path);
+    const auto source = generate(generated, {});
+    while (source->next_ns().value()) {
+      const Request one = source->take();
+      // Times are read as milliseconds and rounded down to nanoseconds.
+      trace << fmt::format("{{\"timestamp\": {}.{:06}5, \"input_length\": {}, \"output_length\": {}}}\n",
+                           one.arrival_ns / 1'000'000, one.arrival_ns % 1'000'000, one.input, one.output);
+    }
+  }
+  request.arrivals = path;
+  const ServeRow read = study.run(request).value().rows[0];
+  std::remove(path.c_str());
+  EXPECT_EQ(made.tally.finished, 400U);
+  EXPECT_EQ(read.tally.finished, 400U);
+  EXPECT_EQ(made.tally.end_ns, read.tally.end_ns);
+  EXPECT_EQ(made.tally.steps, read.tally.steps);
+  EXPECT_EQ(made.ttft.mean, read.ttft.mean);
+  EXPECT_EQ(made.ttft.p99, read.ttft.p99);
+  EXPECT_EQ(made.latency.p90, read.latency.p90);
 }
 
 TEST(Serving, TracesHaveStepsOfAllReplicas) {

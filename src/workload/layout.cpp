@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -37,6 +36,31 @@ std::string usable_degrees(std::uint64_t all) {
   return join(degrees, ", ");
 }
 
+/// A width of a feed-forward matrix that --tp does not divide; 0: it divides all that are split.
+std::uint64_t odd_width(const Model& model, std::uint64_t tp, std::uint32_t ep) {
+  if (model.intermediate % tp != 0) return model.intermediate;
+  if (model.experts && ep == 1 && model.experts->intermediate % tp != 0) return model.experts->intermediate;
+  return 0;
+}
+
+/// Heads of keys and values are split, or copied to several GPUs if there are fewer of them.
+bool splits_kv_heads(const Model& model, std::uint64_t tp) {
+  const std::uint64_t kv = model.attention.kv_heads;
+  return model.attention.latent || tp >= kv || kv % tp == 0;
+}
+
+/// A hint with the degrees that pass every check of --tp below.
+std::string use_tp(const Model& model, const Layout& layout, const Machine& machine) {
+  std::vector<std::string> degrees;
+  for (std::uint64_t tp = 1; tp <= machine.gpus; tp *= 2) {
+    if (model.attention.heads % tp == 0 && odd_width(model, tp, layout.ep) == 0 && splits_kv_heads(model, tp) &&
+        machine.gpus % tp == 0) {
+      degrees.push_back(fmt::format("{}", tp));
+    }
+  }
+  return fmt::format("use --tp {}", join(degrees, ", "));
+}
+
 Status check_degrees(const Model& model, const Layout& layout, const Machine& machine) {
   for (const auto& [name, value] : {std::pair("--tp", layout.tp),
                                     {"--ep", layout.ep},
@@ -51,22 +75,21 @@ Status check_degrees(const Model& model, const Layout& layout, const Machine& ma
   if (heads % layout.tp != 0) {
     return bad_layout(
         fmt::format("{} attention heads of {} cannot be divided by --tp {}", heads, model.name, layout.tp),
-        fmt::format("use --tp {}", usable_degrees(std::gcd(heads, std::uint64_t{machine.gpus}))));
+        use_tp(model, layout, machine));
   }
-  for (const std::uint64_t width : {model.intermediate, model.experts ? model.experts->intermediate : 0}) {
-    if (width % layout.tp == 0 || (width != model.intermediate && layout.ep > 1)) continue;
+  if (const std::uint64_t width = odd_width(model, layout.tp, layout.ep)) {
     return bad_layout(fmt::format("the {} columns of a feed-forward matrix of {} cannot be divided by --tp {}", width,
                                   model.name, layout.tp),
-                      fmt::format("use --tp {}", usable_degrees(std::gcd(width, std::uint64_t{machine.gpus}))));
+                      use_tp(model, layout, machine));
   }
-  const std::uint64_t kv = model.attention.kv_heads;
-  if (!model.attention.latent && layout.tp < kv && kv % layout.tp != 0) {
-    return bad_layout(fmt::format("{} heads of keys and values cannot be divided by --tp {}", kv, layout.tp),
-                      fmt::format("use --tp {}", usable_degrees(kv)));
+  if (!splits_kv_heads(model, layout.tp)) {
+    return bad_layout(
+        fmt::format("{} heads of keys and values cannot be divided by --tp {}", model.attention.kv_heads, layout.tp),
+        use_tp(model, layout, machine));
   }
   if (layout.tp > machine.gpus || machine.gpus % layout.tp != 0) {
     return bad_layout(fmt::format("--tp {} does not divide the {} GPUs of {}", layout.tp, machine.gpus, machine.name),
-                      fmt::format("use --tp {}", usable_degrees(machine.gpus)));
+                      use_tp(model, layout, machine));
   }
   if (layout.sp && layout.tp == 1) return bad_layout("--sp needs --tp 2 or more", "pass --tp, or drop --sp");
   if (layout.pp > model.layers.size()) {

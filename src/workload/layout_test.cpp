@@ -38,6 +38,20 @@ TEST(Layout, RefusesWhatDoesNotDivide) {
   EXPECT_EQ(code_of(mixtral, {.tp = 8, .ep = 8}, kPrompt), "");
 }
 
+/// As Phi-3-medium: 40 heads, 10 of keys and values, feed-forward matrices of 17,920 columns.
+TEST(Layout, HintsAreAccepted) {
+  Model phi = model_named("llama-3.1-8b");
+  phi.attention.heads = 40;
+  phi.attention.kv_heads = 10;
+  phi.intermediate = 17920;
+  for (const std::uint32_t tp : {3U, 4U, 5U, 8U, 16U}) {
+    const Status status = check_layout(phi, {.tp = tp}, kPrompt, mi300x());
+    ASSERT_FALSE(status) << tp;
+    EXPECT_EQ(status.error().hint, "use --tp 1, 2") << tp;
+  }
+  for (const std::uint32_t tp : {1U, 2U}) EXPECT_TRUE(check_layout(phi, {.tp = tp}, kPrompt, mi300x())) << tp;
+}
+
 TEST(Layout, RefusesNoTokensAndTooMany) {
   const Model llama = model_named("llama-3.1-8b");
   EXPECT_EQ(code_of(llama, {}, {.kind = PhaseKind::prefill, .tokens = 0}), "model.tokens: prefill of 0 tokens");

@@ -45,15 +45,22 @@ report::Table kv_table(const KvReport& report) {
         .digits = 1,
         .meaning = "until attention of the first layer can start; null: with the last byte"},
        [](const KvRow& row) { return micro(row.first_layer_seconds); }},
-      {{.key = "of_recompute",
-        .head = "of re- compute",
-        .digits = 3,
-        .meaning = "its time over that of recomputing the prefix"},
+      {{.key = "of_recompute", .head = "of re- compute", .digits = 3, .meaning = "its time over recompute_us"},
        [&report](const KvRow& row) { return Cell(row.transfer.seconds / report.recompute_seconds); }}};
   return report::table_of<KvRow>("rows", "one per strategy", fields, report.rows);
 }
 
+/// What a time to first token consists of.
+std::string parts_of(const KvReport& report) {
+  if (report.rows[report.best].first_layer_seconds) {
+    return " (layers are computed while others arrive)";
+  }
+  return fmt::format(" ({:.1f} scheduling + {:.1f} fetch + {:.1f} pass)", report.scheduling_seconds * kMicro,
+                     report.rows[report.best].transfer.seconds * kMicro, report.pass_seconds * kMicro);
+}
+
 std::string answer_of(const KvReport& report) {
+  if (report.transfer.blocks == 0) return "recompute: the prefix does not fill a block";
   if (report.rows.empty()) return "recompute: no strategy applies";
   const KvRow& best = report.rows[report.best];
   // Where the GPUs have no room for the prompt, only the prefix can be compared.
@@ -61,9 +68,10 @@ std::string answer_of(const KvReport& report) {
   const double fetch = first_token ? *report.fetch_ttft_seconds : best.transfer.seconds;
   const double recompute = first_token ? *report.recompute_ttft_seconds : report.recompute_seconds;
   const std::string_view what = first_token ? "time to first token" : "the prefix takes";
+  const std::string parts = first_token ? parts_of(report) : "";
   if (!report.fetch) {
-    return fmt::format("recompute: {} {:.1f} us; fetching with {} {:.1f} us", what, recompute * kMicro, best.strategy,
-                       fetch * kMicro);
+    return fmt::format("recompute: {} {:.1f} us; fetching with {} {:.1f} us{}", what, recompute * kMicro, best.strategy,
+                       fetch * kMicro, parts);
   }
   std::string from;
   if (report.break_even_tokens) {
@@ -72,8 +80,24 @@ std::string answer_of(const KvReport& report) {
                : fmt::format("; it pays off from {} tokens", *report.break_even_tokens);
   }
   const double times = recompute / fetch;
-  return fmt::format("fetch with {}: {} {:.1f} us, recomputing {:.1f} us ({:.{}f} times as long){}", best.strategy,
-                     what, fetch * kMicro, recompute * kMicro, times, times < 10 ? 2 : 1, from);
+  return fmt::format("fetch with {}: {} {:.1f} us{}, with recomputing {:.1f} us ({:.{}f} times as long){}",
+                     best.strategy, what, fetch * kMicro, parts, recompute * kMicro, times, times < 10 ? 2 : 1, from);
+}
+
+/// What is computed with a fetch and without.
+std::string steps_text(const KvReport& report) {
+  const KvStudyRequest& request = report.request;
+  const std::uint64_t prompt = request.tokens + 1;
+  const std::uint64_t steps = (prompt + request.step_tokens - 1) / request.step_tokens;
+  const std::uint64_t loose = request.loose_tokens();
+  const std::string pass =
+      report.transfer.blocks == 0
+          ? ""
+          : fmt::format("the pass after a fetch, for the last {}, {:.1f} us; ",
+                        loose > 0 ? fmt::format("{} tokens", loose + 1) : "token", report.pass_seconds * kMicro);
+  return fmt::format("recomputing all {} tokens takes {:.1f} us{}; {}{:.0f} us of scheduling is an assumption", prompt,
+                     report.recompute_seconds * kMicro, steps > 1 ? fmt::format(" in {} steps", steps) : "", pass,
+                     report.scheduling_seconds * kMicro);
 }
 
 }  // namespace
@@ -93,32 +117,38 @@ report::Document kv_document(const KvReport& report) {
                                 format_bytes(transfer.fragment), format_bytes(of_gpu)),
                     transfer.group > 1 ? fmt::format("{} GPUs each hold the same bytes", transfer.group)
                                        : std::string("each GPU holds different bytes"),
-                    fmt::format("recomputing takes {:.1f} us, the pass for the last token {:.1f} us; {:.0f} us of "
-                                "scheduling is an assumption",
-                                report.recompute_seconds * kMicro, report.last_token_seconds * kMicro,
-                                report.scheduling_seconds * kMicro),
+                    steps_text(report),
                     "predicted by the simulator; long prefixes are extrapolated linearly from two simulations"};
-  document.facts = {{"model", request.model.name, "the model"},
-                    {"machine", report.machine, "modelled machine", true},
-                    {"tp", request.blocks.tp, "GPUs of the tensor-parallel group", true},
-                    {"tokens", request.tokens, "tokens of the cached prefix", true},
-                    {"block_tokens", request.blocks.tokens, "tokens per block"},
-                    {"layout", request.blocks.layout, "what is contiguous in a block"},
-                    {"fragments", transfer.fragments, "copies of one block for one GPU"},
-                    {"fragment_bytes", transfer.fragment, "bytes of one copy"},
-                    {"replicated", transfer.group, "GPUs that hold the same bytes"},
-                    {"recompute_us", report.recompute_seconds * kMicro, "time to recompute the prefix"},
-                    {"ttft_us", micro(report.ttft_seconds()),
-                     "time to first token of one request on an idle machine with this choice: scheduling, the prefix "
-                     "and the pass of the last token, as in serve-sim; null: the GPUs have no room for it"},
-                    {"ttft_fetch_us", micro(report.fetch_ttft_seconds), "the same with the fastest strategy"},
-                    {"ttft_recompute_us", micro(report.recompute_ttft_seconds),
-                     "the same if prefix and last token are computed in one pass"},
-                    {"break_even_tokens", Cell(report.break_even_tokens),
-                     "shortest prefix with which the first token comes earlier if it is fetched; null: none up to the "
-                     "given length"},
-                    {"kappa", report.kappa, "cached tokens per new token at which fetching takes as long as computing"},
-                    {"choice", report.choice(), "recommended strategy, or recompute"}};
+  document.facts = {
+      {"model", request.model.name, "the model"},
+      {"machine", report.machine, "modelled machine", true},
+      {"tp", request.blocks.tp, "GPUs of the tensor-parallel group", true},
+      {"tokens", request.tokens, "tokens of the cached prefix", true},
+      {"block_tokens", request.blocks.tokens, "tokens per block"},
+      {"layout", request.blocks.layout, "what is contiguous in a block"},
+      {"fragments", transfer.fragments, "copies of one block for one GPU"},
+      {"fragment_bytes", transfer.fragment, "bytes of one copy"},
+      {"replicated", transfer.group, "GPUs that hold the same bytes"},
+      {"blocks", transfer.blocks, "complete blocks, which are fetched"},
+      {"recompute_us", report.recompute_seconds * kMicro,
+       "time to compute the prefix and the token after it, in steps of at most 8192 tokens"},
+      {"pass_us", report.pass_seconds * kMicro,
+       "time of the step after a fetch: the tokens behind the last complete block, and the one after the "
+       "prefix"},
+      {"scheduling_us", report.scheduling_seconds * kMicro, "time that a request takes in addition to its steps"},
+      {"ttft_us", micro(report.ttft_seconds()),
+       "time to first token of one request on an idle machine with this choice, as in serve-sim; null: "
+       "the GPUs have no room for it"},
+      {"ttft_fetch_us", micro(report.fetch_ttft_seconds),
+       "the same with the fastest strategy: scheduling_us, its time_us and pass_us; less with b2b-layers, whose "
+       "layers are computed while others arrive"},
+      {"ttft_recompute_us", micro(report.recompute_ttft_seconds),
+       "the same if nothing is fetched: scheduling_us and recompute_us"},
+      {"break_even_tokens", Cell(report.break_even_tokens),
+       "shortest prefix with which the first token comes earlier if it is fetched; null: none up to the "
+       "given length"},
+      {"kappa", report.kappa, "cached tokens per new token at which fetching takes as long as computing"},
+      {"choice", report.choice(), "recommended strategy, or recompute"}};
   document.tables.push_back(kv_table(report));
   document.tables.back().charts = {{.title = "Time by strategy", .values = {"time_us"}, .labels = {"strategy"}}};
   for (const KvSkipped& skipped : report.skipped) {
@@ -128,8 +158,19 @@ report::Document kv_document(const KvReport& report) {
     document.notes.push_back(fmt::format("tried with {} engines; one engine and the fastest number are shown",
                                          fmt::join(report.engine_counts, ", ")));
   }
-  document.notes.push_back(fmt::format(
-      "kappa {:.1f}: beyond this many cached tokens per new token, the host link is the limit", report.kappa));
+  if (transfer.blocks == 0) {
+    document.notes.push_back(fmt::format("{} {} not fill a block of {}, and engines cache complete blocks only",
+                                         counted(request.tokens, "token"), request.tokens == 1 ? "does" : "do",
+                                         request.blocks.tokens));
+  } else if (const std::uint64_t loose = request.loose_tokens(); loose > 0) {
+    document.notes.push_back(fmt::format(
+        "engines cache complete blocks only: the last {} of the prefix {} computed in the pass after the "
+        "fetch, which would take {:.1f} us without {}",
+        counted(loose, "token"), loose == 1 ? "is" : "are", report.token_seconds * kMicro, loose == 1 ? "it" : "them"));
+  }
+  if (!report.rows.empty())
+    document.notes.push_back(fmt::format(
+        "kappa {:.1f}: beyond this many cached tokens per new token, the host link is the limit", report.kappa));
   if (!report.ttft_seconds())
     document.notes.emplace_back("no time to first token: the GPUs have no room for the prompt");
   document.answer = {answer_of(report)};

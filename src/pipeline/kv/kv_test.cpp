@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "cortado/study.hpp"
+
 #include "pipeline/kv/host_copy.hpp"
 #include "pipeline/kv/study.hpp"
 #include "pipeline/kv/transfer.hpp"
@@ -104,6 +106,20 @@ TEST(KvCosts, OfFewBlocksAreThoseOfTheTransfer) {
   }
   const auto& last = cost->few.back();
   EXPECT_NEAR(last.seconds, cost->seconds_fixed + static_cast<double>(last.blocks) * cost->seconds_per_block, 1e-9);
+}
+
+/// As an engine: in steps of at most 8192 tokens, with what was computed before as context.
+TEST(KvStudies, RecomputeInStepsOfAnEngine) {
+  KvStudyRequest request{.model = load_model("llama-3.1-8b").value(), .tokens = 8191, .strategies = {"b2b"}};
+  const double one = study_kv(request, mi300x()).value().recompute_seconds;
+  ModelStudy models(mi300x());
+  const auto step = [&](const Phase& phase) {
+    return models.run({request.model, {}, phase}, {.systems = {"serial"}}).value().rows.front().seconds;
+  };
+  EXPECT_DOUBLE_EQ(one, step({.kind = PhaseKind::prefill, .tokens = 8192}));
+  request.tokens = 9999;
+  EXPECT_DOUBLE_EQ(study_kv(request, mi300x()).value().recompute_seconds,
+                   one + step({.kind = PhaseKind::prefill, .tokens = 1808, .context = 8192}));
 }
 
 /// 83.4 GB/s of the link, less the start and the end of 100 blocks of 2 MiB.

@@ -41,13 +41,13 @@ class KvStudy {
     report_.request = request_;
     report_.machine = machine_.name;
     report_.transfer = *transfer;
-    report_.transfer.blocks = blocks_of(request_.tokens);
-    const auto recompute = prefill_seconds(request_.tokens);
-    if (!recompute) return fail(recompute.error());
-    report_.recompute_seconds = *recompute;
-    const auto last = last_token_seconds(request_.tokens);
-    if (!last) return fail(last.error());
-    report_.last_token_seconds = *last;
+    report_.transfer.blocks = request_.tokens / request_.blocks.tokens;
+    for (auto [seconds, found] : {std::pair(&report_.recompute_seconds, prefill_seconds(request_.tokens + 1)),
+                                  {&report_.pass_seconds, pass_seconds(request_.tokens)},
+                                  {&report_.token_seconds, last_token_seconds(request_.tokens)}}) {
+      if (!found) return fail(found.error());
+      *seconds = *found;
+    }
     if (machine_.timing->serving) report_.scheduling_seconds = to_seconds(machine_.timing->serving->request);
     if (auto rows = add_rows(); !rows) return fail(rows.error());
     if (auto even = find_break_even(); !even) return fail(even.error());
@@ -55,10 +55,6 @@ class KvStudy {
   }
 
  private:
-  std::uint64_t blocks_of(std::uint64_t tokens) const {
-    return (tokens + request_.blocks.tokens - 1) / request_.blocks.tokens;
-  }
-
   Outcome<double> seconds_of(Phase phase) {
     phase.dtype = request_.dtype;
     phase.kv_dtype = request_.blocks.dtype;
@@ -68,10 +64,22 @@ class KvStudy {
     return report->rows.front().seconds;
   }
 
+  /// In steps of an engine.
   Outcome<double> prefill_seconds(std::uint64_t tokens) {
-    if (const auto known = prefills_.find(tokens); known != prefills_.end()) return known->second;
-    auto seconds = seconds_of({.kind = PhaseKind::prefill, .tokens = tokens});
-    if (seconds) prefills_[tokens] = *seconds;
+    double seconds = 0;
+    for (std::uint64_t done = 0; done < tokens; done += request_.step_tokens) {
+      const auto step = chunk_seconds(std::min(request_.step_tokens, tokens - done), done);
+      if (!step) return fail(step.error());
+      seconds += *step;
+    }
+    return seconds;
+  }
+
+  Outcome<double> chunk_seconds(std::uint64_t tokens, std::uint64_t context) {
+    const std::pair key(tokens, context);
+    if (const auto known = chunks_.find(key); known != chunks_.end()) return known->second;
+    auto seconds = seconds_of({.kind = PhaseKind::prefill, .tokens = tokens, .context = context});
+    if (seconds) chunks_[key] = *seconds;
     return seconds;
   }
 
@@ -79,13 +87,19 @@ class KvStudy {
     return seconds_of({.kind = PhaseKind::decode, .context = tokens});
   }
 
+  /// What is not in a complete block, and the token after the prefix.
+  Outcome<double> pass_seconds(std::uint64_t tokens) {
+    const std::uint64_t loose = tokens % request_.blocks.tokens;
+    return loose == 0 ? last_token_seconds(tokens) : chunk_seconds(loose + 1, tokens - loose);
+  }
+
   /// How much earlier the first token comes if the prefix is fetched: recomputing takes the last token along.
   Outcome<double> gain_of(double fetch_seconds, std::uint64_t tokens) {
     const auto recompute = prefill_seconds(tokens + 1);
     if (!recompute) return fail(recompute.error());
-    const auto last = last_token_seconds(tokens);
-    if (!last) return fail(last.error());
-    return *recompute - fetch_seconds - *last;
+    const auto pass = pass_seconds(tokens);
+    if (!pass) return fail(pass.error());
+    return *recompute - fetch_seconds - *pass;
   }
 
   Outcome<void> add_row(const std::string& name) {
@@ -144,6 +158,12 @@ class KvStudy {
   }
 
   Outcome<void> add_rows() {
+    if (report_.transfer.blocks == 0) {
+      for (const std::string& name : request_.strategies) {
+        if (const auto known = plan::find_kv_strategy(name); !known) return fail_at(Stage::plan, known.error());
+      }
+      return {};
+    }
     if (request_.strategies.empty()) add_all();
     for (const std::string& name : request_.strategies) {
       if (const auto added = add_row(name); !added) return fail(added.error());
@@ -161,15 +181,14 @@ class KvStudy {
   Outcome<void> find_break_even() {
     if (report_.rows.empty()) return {};
     const KvLine& line = lines_[report_.best];
-    const auto tokens_of_block = static_cast<double>(request_.blocks.tokens);
-    report_.kappa =
-        report_.recompute_seconds / static_cast<double>(request_.tokens) / (line.per_block.seconds / tokens_of_block);
-    constexpr std::uint64_t kShortest = 16;
+    const std::uint64_t block = request_.blocks.tokens;
+    report_.kappa = report_.recompute_seconds / static_cast<double>(request_.tokens + 1) /
+                    (line.per_block.seconds / static_cast<double>(block));
     constexpr std::uint64_t kStep = 4;
     double before = 0;
     std::uint64_t shorter = 0;
-    for (std::uint64_t tokens = kShortest; tokens <= std::max(request_.tokens, kShortest); tokens *= kStep) {
-      const auto gain = gain_of(line.at(blocks_of(tokens)).seconds, tokens);
+    for (std::uint64_t tokens = block; tokens <= request_.tokens; tokens *= kStep) {
+      const auto gain = gain_of(line.at(tokens / block).seconds, tokens);
       if (!gain) return fail(gain.error());
       if (*gain > 0) {
         const double share = shorter == 0 ? 1 : -before / (*gain - before);
@@ -189,8 +208,8 @@ class KvStudy {
   std::uint32_t threads_;
   ModelStudy models_;
   KvReport report_;
-  std::vector<KvLine> lines_;  // of the rows
-  std::map<std::uint64_t, double> prefills_;
+  std::vector<KvLine> lines_;                                         // of the rows
+  std::map<std::pair<std::uint64_t, std::uint64_t>, double> chunks_;  // by tokens and context
 };
 
 }  // namespace
