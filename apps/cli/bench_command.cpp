@@ -77,6 +77,9 @@ class Sweep {
 
     report_.header = {collective,      machine.name,        ranks, target->where(), target->predicts(),
                       request_.warmup, request_.iterations, {}};
+    report_.header.threads = request_.base.host == HostThreads::single && request_.base.runtime == RuntimeMode::raw
+                                 ? "one host thread"
+                                 : "one host thread per GPU";
     if (arguments_.given("--runtime") && request_.base.host == HostThreads::single) {
       report_.header.hosts =
           request_.base.runtime == RuntimeMode::raw
