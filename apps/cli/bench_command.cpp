@@ -77,7 +77,10 @@ class Sweep {
 
     report_.header = {collective,      machine.name,        ranks, target->where(), target->predicts(),
                       request_.warmup, request_.iterations, {}};
-    if (arguments_.given("--runtime") && request_.base.host != HostThreads::per_rank && !machine.spans_hosts(ranks)) {
+    const bool single = request_.base.host != HostThreads::per_rank && !machine.spans_hosts(ranks);
+    report_.header.threads =
+        single && request_.base.runtime == RuntimeMode::raw ? "one host thread" : "one host thread per GPU";
+    if (arguments_.given("--runtime") && single) {
       report_.header.hosts =
           request_.base.runtime == RuntimeMode::raw
               ? "raw: one host thread submits to the engines of all GPUs; the other modes use one thread per GPU. "

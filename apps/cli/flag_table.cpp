@@ -48,6 +48,7 @@ constexpr Mode kModes[] = {
     {"turns", "conversations", "pass --turns 2 or more"},
     {"sweeping", "sweeps", "name the .toml file of a sweep"},
     {"showing", "cortado sweep show", "use sweep show DATABASE"},
+    {"virtual", "commands on the virtual driver", "drop --report"},
     {"watching", "--status", "pass only --status DATABASE"},
     {"sharded", "sharded weights", "pass --phase train and --fsdp 2 or more"},
 };
@@ -80,7 +81,7 @@ constexpr Flag kFlags[] = {
     {"reproduce", "publication", "PUBLICATION", "@publications", "", "",
      "Which publication (see cortado list publications), or all"},
     {"model", "name", "MODEL", "@models", "", "", "Model name (see cortado list models), or path to a config.json"},
-    {"node", "command", "[COMMAND]...", "", "", "", "Command to run, after --: a program and its arguments"},
+    {"node", "command", "[COMMAND]...", "", "", "virtual", "Command to run, after --: a program and its arguments"},
     {"sweep", "what", "[WHAT]", "@studies", "", "sweeping|showing",
      "The .toml file of a sweep, the name of a study that ships with cortado (studies/README.md), or show to read a "
      "database"},
@@ -88,8 +89,9 @@ constexpr Flag kFlags[] = {
     {"completion", "shell", "SHELL", "bash|zsh", "", "", "bash or zsh"},
 
     // --- The machine -------------------------------------------------------------------------------------------------
-    {"demo plan bench overlap power model kv serve-sim node", "--machine", "NAME", "@machines", kDefaultMachine, "",
+    {"demo plan bench overlap power model kv serve-sim", "--machine", "NAME", "@machines", kDefaultMachine, "",
      "Machine name or .toml file"},
+    {"node", "--machine", "NAME", "@machines", kDefaultMachine, "virtual", "Machine name or .toml file"},
     {"run", "--machine", "NAME", "@machines", "", "",
      "Machine name or .toml file (default: the program's own, or mi300x-8; with two targets, this computer, which is "
      "calibrated first)"},
@@ -254,10 +256,15 @@ constexpr Flag kFlags[] = {
     {"plan run", "--dtype", "TYPE", "@dtypes", "", "alone|overlap",
      "Element type (default: bf16 for a GEMM and its collective, f32 for a collective alone)"},
     {"overlap power", "--dtype", "TYPE", "@dtypes", "bf16", "", "Element type of the GEMM and its collective"},
-    {"plan run power", "--strategy", "NAME", "@strategies", "auto", "overlap",
+    {"plan run", "--strategy", "NAME", "@strategies", "auto", "overlap",
      "Strategy to use (see cortado list strategies): NAME, a FiCCO schedule with its number of chunks "
      "(hetero-fused-1d/8), or a strategy with a variant of the collective (conccl/bcst-prelaunch) or CUs for it "
-     "(c3-sp/32); auto searches for the fastest; power --independent launches both at once unless a strategy is given"},
+     "(c3-sp/32); auto searches for the fastest"},
+    {"power", "--strategy", "NAME", "@strategies", "auto", "overlap",
+     "Strategy to use (see cortado list strategies): NAME, a FiCCO schedule with its number of chunks "
+     "(hetero-fused-1d/8), or a strategy with a variant of the collective (conccl/bcst-prelaunch) or CUs for it "
+     "(c3-sp/32); auto searches for the fastest; with --independent, both are launched at once unless a strategy is "
+     "given"},
     {"overlap", "--strategy", "NAMES", "@strategies", "", "gemm",
      "Strategies to compare, separated by commas (see cortado list strategies): NAME, a FiCCO schedule with its number "
      "of chunks (hetero-fused-1d/8), or a strategy with a variant of the collective (conccl/bcst-prelaunch) or CUs for "
@@ -439,8 +446,8 @@ constexpr Flag kFlags[] = {
      "Seed for the input bytes, and for the execution order with --adversarial"},
     {"run bench overlap model", "--adversarial", "", "", "", "device",
      "soft: reorder and delay everything that the semantics leave open"},
-    {"node", "--seed", "N", "number64 0", "1", "", "Seed for the execution order with --adversarial"},
-    {"node", "--adversarial", "", "", "", "", "Reorder and delay everything that engines may do in any order"},
+    {"node", "--seed", "N", "number64 0", "1", "virtual", "Seed for the execution order with --adversarial"},
+    {"node", "--adversarial", "", "", "", "virtual", "Reorder and delay everything that engines may do in any order"},
     {"run bench overlap model", "--timeout", "MS", "number 1", "10000", "device",
      "Time-out: give up after this long without progress"},
     {"run bench overlap model", "--workers", "N", "number 0", "", "device",
@@ -452,12 +459,12 @@ constexpr Flag kFlags[] = {
      "lose-signal:GPU.ENGINE[:NTH], lose-interrupt:GPU.ENGINE[:NTH], delay-signal:GPU.ENGINE:NTH:NS; may be repeated"},
     {"node", "--report", "", "", "", "",
      "Print what the GPU driver of this computer reports, and the result of a small copy on each GPU"},
-    {"node", "--races", "", "", "", "",
+    {"node", "--races", "", "", "", "virtual",
      "Report packets on different engines that touch the same bytes without waiting for each other"},
-    {"node", "--inject", "FAULT...", "", "", "",
+    {"node", "--inject", "FAULT...", "", "", "virtual",
      "Inject a fault: stall:GPU.ENGINE[:AFTER], slow:GPU.ENGINE:TIMES, drop-doorbell:GPU.ENGINE[:NTH], "
      "lose-signal:GPU.ENGINE[:NTH], lose-interrupt:GPU.ENGINE[:NTH], delay-signal:GPU.ENGINE:NTH:NS; may be repeated"},
-    {"node", "--clock", "CLOCK", "wall|model", "wall", "",
+    {"node", "--clock", "CLOCK", "wall|model", "wall", "virtual",
      "Time stamps: wall (time on this computer) or model (simulated time of the machine's engines and links)"},
     {"run", "--check", "WHEN", "every|last|none", "every", "device",
      "Check the outputs of every iteration, of the last one, or of none"},
@@ -482,8 +489,8 @@ constexpr Flag kFlags[] = {
     {"run", "--trace", "FILE", "file", "", "",
      "Write a Perfetto trace; on devices, the timestamps around each command slow the run down; with two targets, both "
      "timelines of the last row"},
-    {"node", "--trace", "FILE", "file", "", "", "Write a Perfetto trace with one track per engine"},
-    {"node", "--packets", "FILE", "file", "", "", "Write all packets that the engines executed, by queue"},
+    {"node", "--trace", "FILE", "file", "", "virtual", "Write a Perfetto trace with one track per engine"},
+    {"node", "--packets", "FILE", "file", "", "virtual", "Write all packets that the engines executed, by queue"},
     {"model", "--trace", "FILE", "file", "", "sim", "Write a Perfetto trace of one layer with the fastest system"},
     {"serve-sim", "--trace-out", "FILE", "file", "", "",
      "Write a Perfetto trace of the steps and transfers of the last row (--trace is the input here)"},

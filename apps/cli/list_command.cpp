@@ -70,11 +70,13 @@ Result<Table> list_machines() {
                          {"gpus", "number of GPUs"},
                          {"gpu", "type of GPU"},
                          {"cap_W", "power cap of a board in watts; null if its power is not described"},
+                         {"predicts", "what is known of it: time; time, power; null: it cannot be simulated"},
                          {"title", "in one line"}});
   for (const std::string& name : machine_names()) {
     CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(name));
     const report::Cell cap = machine.power ? report::Cell(machine.power->cap_w) : report::Cell();
-    table.add({machine.name, machine.gpus, machine.gpu, cap, machine.title});
+    const report::Cell predicts = !machine.timing ? report::Cell() : machine.power ? "time, power" : "time";
+    table.add({machine.name, machine.gpus, machine.gpu, cap, predicts, machine.title});
   }
   return table;
 }

@@ -1,4 +1,5 @@
 // cortado model: the time of a step of a whole model on a machine, by every system.
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -9,6 +10,7 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
+#include "report/energy.hpp"
 #include "study_progress.hpp"
 #include "study_requests.hpp"
 #include "table_output.hpp"
@@ -90,10 +92,10 @@ Status fit_micro_batches(const Arguments& arguments, const Phase& phase, Layout&
 }
 
 /// The power policies of the step and the timeline of a layer, if they are requested.
-Outcome<void> add_details(const Arguments& arguments, const pipeline::ModelPower& power,
+Outcome<void> add_details(const Arguments& arguments, const pipeline::ModelPower& power, const Machine& machine,
                           const pipeline::ModelOptions& options, pipeline::ModelStudy& study,
                           pipeline::ModelReport& report) {
-  if (auto added = add_policies(power, options, study, report); !added) return added;
+  if (auto added = add_policies(power, machine, options, study, report); !added) return added;
   if (arguments.given("--trace") || arguments.given("--html")) {
     auto timeline = study.layer_timeline(report.request, report.best().system);
     if (!timeline) return fail(timeline.error());
@@ -120,7 +122,7 @@ Result<Exit> run_model(const Arguments& arguments, Console& console) {
   pipeline::ModelStudy study(machine);
   auto report = study.run(request, options);
   if (!report) return study_failure(console, report.error());
-  if (const auto added = add_details(arguments, power, options, study, *report); !added) {
+  if (const auto added = add_details(arguments, power, machine, options, study, *report); !added) {
     return study_failure(console, added.error());
   }
   console.clear_progress();
@@ -179,14 +181,26 @@ Status set_cap(const Arguments& arguments, Machine& machine) {
   return {};
 }
 
-Outcome<void> add_policies(const pipeline::ModelPower& power, const pipeline::ModelOptions& options,
-                           pipeline::ModelStudy& study, pipeline::ModelReport& report) {
+Outcome<void> add_policies(const pipeline::ModelPower& power, const Machine& machine,
+                           const pipeline::ModelOptions& options, pipeline::ModelStudy& study,
+                           pipeline::ModelReport& report) {
   if (power.policies.empty()) return {};
   const std::string best = report.best().system;
   auto rows = study.run_policies(report, best, power, options);
   if (!rows) return fail(rows.error());
   report.managed = best;
   report.policies = *std::move(rows);
+  const auto watts = [](const pipeline::PolicyRow& row) {
+    return std::accumulate(row.watts.begin(), row.watts.end(), 0.0);
+  };
+  for (std::size_t i = 0; i < report.policies.size(); ++i) {
+    if (!power.policies[i]->has_limit) continue;
+    const double limit = sim::watts_allowed({.policy = power.policies[i], .limit_w = power.limit_w}, *machine.power);
+    const pipeline::PolicyRow& none = report.policies.front();
+    if (report::slows_below_limit(watts(none), report.policies[i].seconds / none.seconds, limit)) {
+      report.notes.push_back(report::below_limit_note("the step"));
+    }
+  }
   return {};
 }
 

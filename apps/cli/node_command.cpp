@@ -33,6 +33,7 @@ std::string interposer() {
 
 Result<Exit> run_node(const Arguments& arguments, Console& console) {
   if (arguments.given("--report")) {
+    CORTADO_RETURN_IF_ERROR(arguments.check({"report"}));
     console.out(device::kfd_report());
     return Exit::ok;
   }

@@ -149,7 +149,8 @@ class Overlap {
     const auto no_program = [&](const std::string& name) {
       const auto named = find_strategy(name);
       if (!named) return false;
-      return !named->strategy->plan || (name == "serial" && problem.relation != Relation::independent);
+      return !named->strategy->plan ||
+             ((name == "serial" || name == "serial-direct") && problem.relation != Relation::independent);
     };
     if (strategies.empty() || !std::ranges::all_of(strategies, no_program)) return {};
     return fail(not_a_program(strategies.front(), problem.relation));

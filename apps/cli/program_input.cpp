@@ -29,15 +29,4 @@ Status check_rule_codes(const std::vector<std::string>& codes) {
   return {};
 }
 
-Status check_ranks(const Program& program, const Machine& machine, const std::string& file) {
-  if (program.ranks <= machine.gpus) return {};
-  Diagnostic error{
-      "sim.ranks",
-      fmt::format("the program has {} ranks, but machine {} has {} GPUs", program.ranks, machine.name, machine.gpus),
-      fmt::format("use a machine with at least {} GPUs", program.ranks)};
-  error.place.file = file;
-  error.place.key = "ranks";
-  return fail(std::move(error));
-}
-
 }  // namespace cortado::cli

@@ -22,8 +22,4 @@ Result<ProgramInput> read_program(const std::string& path, const std::optional<s
 /// Refuses codes that are not rules of the verifier.
 Status check_rule_codes(const std::vector<std::string>& codes);
 
-/// A file with more ranks than the machine of the command line has GPUs is wrong input, not a program that failed its
-/// check.
-Status check_ranks(const Program& program, const Machine& machine, const std::string& file);
-
 }  // namespace cortado::cli

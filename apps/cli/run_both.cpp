@@ -57,7 +57,6 @@ class RunBoth {
       if (!task) return console_.failure(task.error());
       program = std::move(task->program);
       machine = std::move(task->machine);
-      CORTADO_RETURN_IF_ERROR(check_ranks(*program, machine, what()));
       CORTADO_RETURN_IF_ERROR(check_gemms(*program));
     }
     watch_for_interrupt();

@@ -141,7 +141,6 @@ Result<Exit> run_single(const Arguments& arguments, TaskKind kind, const std::st
   }
   auto task = load_task(arguments, kind, console);
   if (!task) return console.failure(task.error());
-  CORTADO_RETURN_IF_ERROR(check_ranks(task->program, task->machine, what));
   CORTADO_ASSIGN_OR_RETURN(const auto request, target_request(arguments, on, task->program.ranks, task->machine));
   CORTADO_ASSIGN_OR_RETURN(const auto target, open_target(request, task->machine));
   if (target->predicts()) tell_what_is_borrowed(task->machine, console);

@@ -155,10 +155,13 @@ std::string model_summary(const Model& model) {
                                          attention.head_dim, attention.kv_heads);
   if (!model.experts) return text + fmt::format("  feed-forward: {}\n", model.intermediate);
   const Experts& experts = *model.experts;
-  return text + fmt::format("  feed-forward: {} experts of size {}, {} per token{}; {} dense layers of size {}\n",
-                            experts.count, experts.intermediate, experts.per_token,
-                            experts.shared > 0 ? fmt::format(" and {} shared", experts.shared) : "",
-                            model.layers.size() - model.layers_with_experts(), model.intermediate);
+  const std::size_t dense = model.layers.size() - model.layers_with_experts();
+  text += fmt::format("  feed-forward: {} experts of size {}, {} per token{}", experts.count, experts.intermediate,
+                      experts.per_token, experts.shared > 0 ? fmt::format(" and {} shared", experts.shared) : "");
+  if (dense > 0) {
+    text += fmt::format("; {} dense layer{} of size {}", dense, dense == 1 ? "" : "s", model.intermediate);
+  }
+  return text + "\n";
 }
 
 constexpr Example kShowExamples[] = {

@@ -28,8 +28,9 @@ Result<pipeline::ModelRequest> model_request(const Arguments& arguments, const s
 Result<pipeline::ModelPower> model_power(const Arguments& arguments);
 Status set_cap(const Arguments& arguments, Machine& machine);  ///< --cap
 /// The step of the fastest system under the policies, if there are any.
-Outcome<void> add_policies(const pipeline::ModelPower& power, const pipeline::ModelOptions& options,
-                           pipeline::ModelStudy& study, pipeline::ModelReport& report);
+Outcome<void> add_policies(const pipeline::ModelPower& power, const Machine& machine,
+                           const pipeline::ModelOptions& options, pipeline::ModelStudy& study,
+                           pipeline::ModelReport& report);
 
 std::vector<std::string_view> serve_modes(const Arguments& arguments);
 Result<serve::ServeRequest> serve_request(const Arguments& arguments);

@@ -158,10 +158,10 @@ struct ModelQuestion {
     return asked;
   }
 
-  static Outcome<Document> answer(const Asked& asked, const Machine&, Memory& memory) {
+  static Outcome<Document> answer(const Asked& asked, const Machine& machine, Memory& memory) {
     auto report = memory.study.run(asked.request, asked.options);
     if (!report) return fail(report.error());
-    const auto added = add_policies(asked.power, asked.options, memory.study, *report);
+    const auto added = add_policies(asked.power, machine, asked.options, memory.study, *report);
     if (!added) return fail(added.error());
     return pipeline::model_document(*report, false);
   }

@@ -121,8 +121,9 @@ report::Document compare_document(const ComparedReport& report) {
                     {"worst_error_pct", 100 * summary.worst, "the greatest of them"},
                     {"interrupted", report.interrupted, "the run was interrupted: rows are missing"}};
   document.tables = {report::table_of("rows", "one per program", compared_fields(), report.rows)};
-  document.notes.push_back(fmt::format("simulation error: median {:.1f} %, worst {:.1f} %, {} rows",
-                                       100 * summary.median, 100 * summary.worst, report.rows.size()));
+  document.notes.push_back(fmt::format("simulation error: median {:.1f} %, worst {:.1f} %, {} row{}",
+                                       100 * summary.median, 100 * summary.worst, report.rows.size(),
+                                       report.rows.size() == 1 ? "" : "s"));
   return document;
 }
 

@@ -28,6 +28,10 @@ OverlapProblem overlapping_part(const OverlapProblem& problem);
 /// A dependent problem as FiCCO plans it.
 DependentRequest dependent_request(const OverlapProblem& problem);
 
+/// The collective of a dependent problem alone, as `request` does it: an all-to-all with the rows of its table.
+Result<Program> plan_collective_of(const OverlapProblem& problem, const CollectiveRequest& request,
+                                   const Machine& machine);
+
 /// Predicted times by which strategies decide.
 struct StrategyCosts {
   const CostModel& model;

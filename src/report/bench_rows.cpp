@@ -98,8 +98,9 @@ std::vector<std::string> bench_skipped(const std::vector<SkippedRow>& skipped) {
 }
 
 std::vector<std::string> lines_about(const BenchHeader& header) {
-  std::vector<std::string> lines{
-      fmt::format("{}; size = whole buffer; counts are totals over all ranks", iterations_text(header))};
+  std::vector<std::string> lines{fmt::format("{}; {}size = whole buffer; counts are totals over all ranks",
+                                             iterations_text(header),
+                                             header.threads.empty() ? "" : header.threads + "; ")};
   if (header.simulated) lines.emplace_back("energy of all GPUs, mean power per GPU");
   if (!header.hosts.empty()) lines.push_back(header.hosts);
   return lines;

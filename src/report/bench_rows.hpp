@@ -44,7 +44,8 @@ struct BenchHeader {
   bool simulated = false;
   std::uint32_t warmup = 0;
   std::uint32_t iterations = 0;
-  std::string hosts{};             ///< one line about host threads, if there is anything to say
+  std::string threads{};           ///< how many host threads there are, in a few words
+  std::string hosts{};             ///< one line more about them, if there is anything to say
   std::size_t variant_width = 12;  ///< columns of the text form for names of variants
 };
 

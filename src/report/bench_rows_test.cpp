@@ -54,6 +54,9 @@ TEST(BenchRows, SimulatedRowsHaveNoWrongBytes) {
   EXPECT_TRUE(document["rows"].at(0)["wrong"].is_null());
   EXPECT_TRUE(document["rows"].at(0)["energy_J"].is_null());
   EXPECT_THAT(to_csv(bench_document(report)), testing::EndsWith(",32,32,32,,,,,,,\n"));
+  report.header.threads = "one host thread per GPU";
+  EXPECT_THAT(bench_heading(report.header), HasSubstr("idle machine; one host thread per GPU; size ="));
+  report.header.threads.clear();
   report.header.iterations = 3;
   EXPECT_THAT(bench_heading(report.header), HasSubstr("# median of 3 iterations in a row, from an idle machine;"));
 }

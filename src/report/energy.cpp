@@ -81,6 +81,18 @@ std::vector<Fact> energy_facts(const std::optional<EnergyUse>& use, const std::s
   return facts;
 }
 
+bool slows_below_limit(double watts, double times_longer, std::optional<double> limit_w) {
+  constexpr double kNoticed = 1.01;
+  return limit_w && watts < *limit_w && times_longer > kNoticed;
+}
+
+std::string below_limit_note(std::string_view what) {
+  return fmt::format(
+      "{} under uniform-cap is slowed down although it draws less than the limit on average: the limit also holds for "
+      "the power at the end of every control interval, while a kernel runs, which peaks (averages of an interval) hide",
+      what);
+}
+
 double cost_of(Nanoseconds time, const std::optional<EnergyUse>& energy, Objective objective) {
   if (objective == Objective::time) return static_cast<double>(time.value);
   if (!energy) return std::numeric_limits<double>::infinity();

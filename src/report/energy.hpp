@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -41,6 +42,11 @@ std::vector<Field<Item>> with_energy(
 
 /// The same as facts, with keys that begin with `prefix`.
 std::vector<Fact> energy_facts(const std::optional<EnergyUse>& use, const std::string& prefix = "");
+
+/// Whether a limit slows work down although its watts under the board's cap alone, on average, are below it.
+bool slows_below_limit(double watts, double times_longer, std::optional<double> limit_w);
+/// Why it does.
+std::string below_limit_note(std::string_view what);
 
 /// Adds energy_J, power_W and energy_by_component.
 template <class Json>

@@ -160,6 +160,13 @@ std::vector<std::string> notes_of(const PowerReport& report) {
     notes.emplace_back("peaks above the cap last less than a control interval: clocks react to the power drawn before");
   }
   for (const PowerRow& row : report.rows) {
+    const PowerRow* none = report.row(row.what, "none");
+    if (none == nullptr || row.policy != kUniformCap) continue;
+    if (slows_below_limit(none->use.watts(), row.use.seconds / none->use.seconds, allowed(row, report))) {
+      notes.push_back(below_limit_note(row.what));
+    }
+  }
+  for (const PowerRow& row : report.rows) {
     if (!row.above_cap) continue;
     notes.push_back(
         fmt::format("{} under {}: exceeds its power limit for longer than a control interval", row.what, row.policy));
@@ -188,8 +195,9 @@ const PowerRow* PowerReport::row(std::string_view what, std::string_view policy)
 Document power_document(const PowerReport& report) {
   const bool collective = !report.collective.empty();
   Document document{.schema = "cortado.power", .version = 2, .title = power_title(report)};
-  document.about = {power_basis(report),
-                    "time and energy (of all GPUs) per iteration, watts per GPU; % relative to policy none"};
+  document.about = {
+      power_basis(report),
+      "time and energy (of all GPUs) per iteration, one host thread per GPU; watts per GPU; % relative to policy none"};
   document.facts = {
       {"gemm", report.gemm.empty() ? Cell() : Cell(report.gemm), "GEMM on each GPU; null if there is none"},
       {"collective", collective ? Cell(report.collective) : Cell(), "name of the collective; null if there is none"},

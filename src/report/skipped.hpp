@@ -25,7 +25,7 @@ std::vector<Field<Item>> reason_fields(std::vector<Field<Item>> fields, Diagnost
 /// The list `skipped` of JSON; `kind` is the key of the names, "policy" or "schedule".
 Table skipped_table(const std::vector<SkippedWay>& skipped, const std::string& kind);
 
-/// A note for each: "c3-rp left out: ...".
+/// A note for each reason: "c3-rp left out: ...", "tiles-ag, waves left out: ...".
 std::vector<std::string> skipped_notes(const std::vector<SkippedWay>& skipped);
 
 }  // namespace cortado::report

@@ -1,5 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -106,9 +109,23 @@ Table skipped_table(const std::vector<SkippedWay>& skipped, const std::string& k
 }
 
 std::vector<std::string> skipped_notes(const std::vector<SkippedWay>& skipped) {
+  constexpr std::size_t kNamed = 6;
+  std::vector<std::pair<std::string, std::vector<std::string>>> names;  // by reason
+  for (const SkippedWay& way : skipped) {
+    const std::string reason = to_string(way.reason);
+    auto same = std::ranges::find(names, reason, &std::pair<std::string, std::vector<std::string>>::first);
+    if (same == names.end()) same = names.insert(names.end(), {reason, {}});
+    same->second.push_back(way.name);
+  }
   std::vector<std::string> notes;
-  for (const SkippedWay& way : skipped)
-    notes.push_back(fmt::format("{} left out: {}", way.name, to_string(way.reason)));
+  for (auto& [reason, who] : names) {
+    std::string others;
+    if (who.size() > kNamed) {
+      others = fmt::format(" and {} more", who.size() - kNamed + 1);
+      who.resize(kNamed - 1);
+    }
+    notes.push_back(fmt::format("{}{} left out: {}", join(who), others, reason));
+  }
   return notes;
 }
 

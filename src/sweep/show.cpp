@@ -175,12 +175,11 @@ class Shown {
     if (request_.best) {
       return fmt::format(
           // Names that no axis has.
-          "SELECT {0}, sum(\"#n\") AS points, max(CASE WHEN \"#place\" = 1 THEN {1} END) AS {1}, max(\"#n\") AS wins, "
-          "sum(\"#sum\") / sum(\"#n\") AS mean, min(\"#low\") AS least, max(\"#high\") AS most FROM (SELECT {0}, {1}, "
-          "count(*) AS \"#n\", sum({2}) AS \"#sum\", min({2}) AS \"#low\", max({2}) AS \"#high\", row_number() OVER "
-          "(PARTITION BY {0} ORDER BY count(*) DESC, {1}) AS \"#place\" FROM best WHERE {3} GROUP BY {0}, {1}) GROUP "
-          "BY "
-          "{0} ORDER BY {0}",
+          "SELECT {0}, sum(\"#n\") AS points, group_concat(CASE WHEN \"#place\" = 1 THEN {1} END, ', ') AS {1}, "
+          "max(\"#n\") AS wins, sum(\"#sum\") / sum(\"#n\") AS mean, min(\"#low\") AS least, max(\"#high\") AS most "
+          "FROM (SELECT {0}, {1}, count(*) AS \"#n\", sum({2}) AS \"#sum\", min({2}) AS \"#low\", max({2}) AS "
+          "\"#high\", rank() OVER (PARTITION BY {0} ORDER BY count(*) DESC) AS \"#place\" FROM best WHERE {3} GROUP BY "
+          "{0}, {1} ORDER BY {0}, {1}) GROUP BY {0} ORDER BY {0}",
           by, label, score, condition());
     }
     return fmt::format(
@@ -222,14 +221,21 @@ class Shown {
     return !request_.group_by.empty() && (name == "mean" || name == "least" || name == "most");
   }
 
+  bool of_groups_best() const { return !request_.group_by.empty() && request_.best && ranked(); }
+
   std::string head_of(const std::string& name) const {
-    return of_score(name) ? fmt::format("{} {}", name, scored()) : name;
+    // The best of every point, whichever it is: not only what is named.
+    if (of_groups_best() && name == label_) return "most often best";
+    return of_score(name) ? fmt::format("{} {}{}", name, of_groups_best() ? "best " : "", scored()) : name;
   }
 
   std::string meaning_of(const std::string& name) const {
     if (name == "points") return "of the group";
+    if (of_groups_best() && name == label_) return "best at most points of the group; several: at equally many";
     if (name == "wins") return "points at which it is best";
-    if (of_score(name)) return fmt::format("{} over the group", scored());
+    if (of_score(name)) {
+      return fmt::format("{}{} over the group", scored(), of_groups_best() ? " of the best of every point" : "");
+    }
     if (name == "mean_regret") return fmt::format("{} over that of the best, minus 1, on average", column_);
     return std::ranges::count(axes_, name) > 0 ? "axis" : fmt::format("as in cortado {} --json", question_);
   }

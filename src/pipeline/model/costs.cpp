@@ -75,8 +75,9 @@ void add_variants(std::vector<Way>& ways, const CollectiveRequest& request, cons
 }
 
 Family family_of(const std::string& strategy) {
-  if (strategy == "serial") return Family::serial;
+  if (strategy == "serial" || strategy == "serial-direct") return Family::serial;
   if (strategy == "serial-dma") return Family::conccl;
+  if (strategy.starts_with("serial-dma/") || strategy == "c3") return Family::other;
   if (strategy.starts_with("t3-mca")) return Family::t3_mca;
   if (strategy.starts_with("t3")) return Family::t3;
   if (strategy == "ideal") return Family::bound;
@@ -310,9 +311,7 @@ Outcome<std::vector<Way>> ModelCosts::dependent(const CollectiveWork& work, cons
     const std::scoped_lock guard(lock_);
     if (const auto known = ways_.find(key); known != ways_.end()) return known->second;
   }
-  const auto report = study_overlap(problem, roomy_,
-                                    {.strategies = {"serial", "serial-dma", "shard-p2p", "ficco", "tiles-ag",
-                                                    "tiles-rs", "tiles-a2a", "waves", "t3", "t3-mca", "ideal"}});
+  const auto report = study_overlap(problem, roomy_);
   std::vector<Way> ways;
   if (report) {
     const OverlapRow* serial = report->row("serial");

@@ -370,10 +370,6 @@ report::Document model_document(const ModelReport& report, bool by_operator) {
     document.notes.emplace_back(
         "policy none differs from the table of systems by a few %: there, each GEMM runs at the one clock that its own "
         "power allows; here, the clock follows the board's power draw as blocks run one after another");
-    document.notes.emplace_back(
-        "component-cap and component-shift lower clocks in memory-bound kernels, and clocks rise slowly (raise_MHz of "
-        "the machine) while the next GEMM runs: a step may lose time where `cortado power` shows none for a GEMM "
-        "alone");
   }
   document.answer = {answer_text(report)};
   return document;

@@ -95,6 +95,20 @@ TEST(Model, WeightsThatAreNotGatheredAheadStayExposed) {
   EXPECT_NEAR(late.row("serial")->seconds / ahead.row("serial")->seconds, 1, 1e-9) << "serial hides nothing anyway";
 }
 
+// One pair, one answer. At less than 1 % of the time of the GEMM, several are level.
+TEST(Model, PairsAreDoneAsOverlapDoesThem) {
+  const Machine machine = load_machine("mi300x-8").value();
+  const ModelReport report = report_of("llama-3.1-70b", {.tp = 8}, {.kind = PhaseKind::prefill, .tokens = 8192});
+  const auto pair = std::ranges::find(report.pairs, "behind output, 8192x8192x1024 bf16", &PairRow::with);
+  ASSERT_NE(pair, report.pairs.end());
+  const auto overlap = study_overlap({.relation = Relation::collective_needs_gemm,
+                                      .gemms = {{8192, 8192, 1024}},
+                                      .collectives = {{.collective = "all-reduce"}}},
+                                     machine);
+  ASSERT_TRUE(overlap);
+  EXPECT_EQ(pair->chosen, overlap->choice);
+}
+
 TEST(Model, TilesAreSearched) {
   const ModelReport report = report_of("llama-3.1-70b", {.tp = 8}, {.kind = PhaseKind::prefill, .tokens = 8192});
   ASSERT_NE(report.row("tiles"), nullptr);
@@ -141,6 +155,21 @@ TEST_F(ModelPolicies, KeepToTheirLimitsAndTakeLongerForIt) {
   const std::vector<PolicyRow> low = rows(500, {&sim::kNoPowerPolicy});
   EXPECT_GT(low.front().seconds, 1.1 * of("none").seconds);
   EXPECT_LT(low.front().clocks_ghz[0], of("none").clocks_ghz[0]);
+}
+
+// A GEMM behind a memory-bound kernel has the clock that power allows; it does not climb up by raise_ghz an interval
+// from the one that the kernel needed.
+TEST_F(ModelPolicies, ComponentsThatAreLoweredAreBackWhenTheyAreNeeded) {
+  double before = 0;
+  for (const double cap : {850, 750, 650, 550}) {
+    const std::vector<PolicyRow> all = rows(cap, {&sim::kNoPowerPolicy, sim::find_power_policy("component-cap"),
+                                                  sim::find_power_policy("component-shift")});
+    ASSERT_EQ(all.size(), 3U);
+    EXPECT_LT(all[1].seconds, 1.01 * all[0].seconds) << cap;
+    EXPECT_LT(all[2].seconds, all[0].seconds) << cap;
+    EXPECT_GT(all[2].seconds, before) << cap;  // less power, more time
+    before = all[2].seconds;
+  }
 }
 
 }  // namespace model_test

@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "pipeline/model/composition.hpp"
 #include "pipeline/parallel.hpp"
+#include "pipeline/power/settled.hpp"
 
 namespace cortado::pipeline {
 namespace {
@@ -51,11 +52,8 @@ Status check_cap(const std::vector<CostedBlock>& blocks, const Machine& machine)
       joules += kernel.seconds * kernel.least_w * block.block->times;
     }
   }
-  if (joules <= machine.power->cap_w * seconds) return {};
-  return fail("model.cap",
-              fmt::format("the GEMMs of this step draw {:.0f} W at the lowest clocks, but the cap is {:.0f} W",
-                          joules / seconds, machine.power->cap_w),
-              fmt::format("use --cap {:.0f} or more", std::ceil(joules / seconds)));
+  if (seconds <= 0) return {};
+  return check_least_watts("the GEMMs of this step draw", joules / seconds, "cap", machine.power->cap_w);
 }
 
 PairRow pair_row(const CostedBlock& costed, const Meeting& meeting, const Step& step,

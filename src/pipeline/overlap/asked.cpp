@@ -5,6 +5,12 @@
 #include "plan/overlap.hpp"
 
 namespace cortado::pipeline {
+namespace {
+
+/// Other reasons why a strategy does not apply are told only to those who name it: most machines lack what T3 needs.
+constexpr std::string_view kMissingLink = "plan.link";
+
+}  // namespace
 
 Result<std::vector<Asked>> find_asked(const OverlapProblem& problem, const Machine& machine,
                                       const OverlapOptions& options, std::vector<report::SkippedWay>& skipped) {
@@ -15,14 +21,15 @@ Result<std::vector<Asked>> find_asked(const OverlapProblem& problem, const Machi
     CORTADO_ASSIGN_OR_RETURN(const NamedStrategy named, find_strategy(name, options.knobs));
     const Status applies = named.strategy->applies(problem, machine);
     if (applies) {
-      all.push_back({std::string(name), named});
-    } else if (by_name) {
+      all.push_back({.name = std::string(name), .named = named, .by_name = by_name});
+    } else if (by_name || applies.error().code == kMissingLink) {
       skipped.push_back({std::string(name), applies.error()});
     }
     return {};
   };
   // The search is over the schedules of FiCCO and tiles, and c3.
-  const bool searchable = independent || find_strategy("ficco")->strategy->applies(problem, machine);
+  const Status exchanges = independent ? Status{} : find_strategy("ficco")->strategy->applies(problem, machine);
+  const bool searchable = exchanges.has_value();
   // All strategies, what a search finds beside them (every search would also find what the rows of ficco and c3
   // have), then bounds.
   const auto add_all = [&](bool also_unusual) -> Status {
@@ -50,7 +57,12 @@ Result<std::vector<Asked>> find_asked(const OverlapProblem& problem, const Machi
       continue;
     }
     if (std::ranges::count(names, "serial") == 0) CORTADO_RETURN_IF_ERROR(add("serial", true));
-    if (searchable) all.push_back({name});
+    if (std::ranges::count(names, "serial-direct") == 0) CORTADO_RETURN_IF_ERROR(add("serial-direct", false));
+    if (searchable) {
+      all.push_back({name});
+    } else if (exchanges.error().code == kMissingLink) {
+      skipped.push_back({"the search of schedules", exchanges.error()});
+    }
     if (!independent) {
       // What is left where pieces cannot be exchanged.
       for (const char* whole : {"serial-dma", "c3"}) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cortado/machine.hpp"
@@ -18,9 +19,13 @@ struct Asked {
   NamedStrategy named{};
   ScheduleFamily searched = ScheduleFamily::all;  ///< less what other rows search
 
-  bool is_serial() const { return named.strategy && named.strategy->name == "serial"; }
-  /// serial is part of the basis, and ideals follow from it.
-  bool has_program() const { return !is_serial() && (!named.strategy || named.strategy->plan); }
+  bool by_name = false;  ///< else its row may be left out where it is of no interest
+
+  bool is(std::string_view strategy) const { return named.strategy && named.strategy->name == strategy; }
+  bool is_serial() const { return is("serial"); }
+  bool is_direct() const { return is("serial-direct"); }
+  /// These are parts of the basis, and ideals follow from it.
+  bool has_program() const { return !is_serial() && !is_direct() && (!named.strategy || named.strategy->plan); }
 };
 
 /// For a checked problem. Named strategies that do not apply go to `skipped`; fails if none is left.

@@ -8,6 +8,7 @@
 
 #include "gemm/gemm.hpp"
 #include "pipeline/choose.hpp"
+#include "plan/choose.hpp"
 
 namespace cortado::pipeline {
 namespace {
@@ -36,9 +37,9 @@ void add_behind(const OverlapTimes& behind, OverlapTimes& times) {
   if (behind.wrong) times.wrong = times.wrong.value_or(0) + *behind.wrong;
 }
 
-Status Basis::plan(const OverlapProblem& problem, bool measured, bool in_memory) {
+Status Basis::plan(const OverlapProblem& problem, bool measured, const Wanted& wanted) {
   problem_ = &problem;
-  return independent() ? plan_independent(measured) : plan_dependent(measured, in_memory);
+  return independent() ? plan_independent(measured) : plan_dependent(measured, wanted);
 }
 
 Status Basis::plan_independent(bool measured) {
@@ -58,7 +59,7 @@ Status Basis::plan_independent(bool measured) {
   return {};
 }
 
-Status Basis::plan_dependent(bool measured, bool in_memory) {
+Status Basis::plan_dependent(bool measured, const Wanted& wanted) {
   if (measured) CORTADO_RETURN_IF_ERROR(check_memory(3 * operand_bytes(problem().gemm()), problem().ranks));
   OverlapProblem part = overlapping_part(problem());
   part.collectives.front().runtime = RuntimeMode::raw;  // libraries run on compute units
@@ -66,16 +67,9 @@ Status Basis::plan_dependent(bool measured, bool in_memory) {
   if (!gemm) return fail(gemm.error());
   gemm_seconds_ = seconds_of_gemms(*gemm, machine_);
   add(std::move(gemm));
-  if (problem().tokens.empty()) {
-    CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest library, library_of(part.collective()));
-    library_cus_ = library.compute_units;
-    add(plan_collective(library, roomy_));
-  } else {  // libraries send equal numbers of rows; uneven ones are one program with the GEMM
-    StrategyKnobs on_cores;
-    on_cores.means = CollectiveMeans::cores;
-    CORTADO_ASSIGN_OR_RETURN(PlannedOverlap serial, find_strategy("serial-dma")->strategy->plan(question(on_cores)));
-    add_serial(std::move(serial));
-  }
+  CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest first, library_of(part.collective()));
+  library_cus_ = first.compute_units;
+  add(plan_collective_of(part, first, roomy_));
   if (is_all_reduce()) {
     CollectiveRequest gather = part.collective();
     gather.collective = "all-gather";
@@ -89,11 +83,40 @@ Status Basis::plan_dependent(bool measured, bool in_memory) {
     library_part_ = parts_.size();
     add(plan_collective(library, roomy_));
   }
-  if (in_memory) {
+  if (wanted.direct) plan_direct();
+  if (wanted.in_memory) {
     in_memory_part_ = parts_.size();
     add(plan_in_memory(part.collective()));
   }
   return {};
+}
+
+/// Of several direct kernels those that the cost model finds fastest.
+void Basis::plan_direct() {
+  const auto variants = list_variants(problem().collective().collective);
+  direct_cus_ = machine_.timing->cores.collective_units;
+  if (std::ranges::any_of(variants, &VariantInfo::both_directions)) direct_cus_ *= 2;
+  direct_cus_ = std::min(direct_cus_, machine_.compute_units);
+  ChoiceRequest choice{.base = problem().collective(), .among = {kCoresVariants}};
+  choice.base.compute_units = direct_cus_;
+  choice.base.runtime = RuntimeMode::raw;
+  choice.base.host = HostThreads::per_rank;
+  const auto candidates = list_candidates(choice);
+  if (!candidates) return;
+  const CollectiveRequest* fastest = nullptr;
+  Nanoseconds least{};
+  for (const CollectiveRequest& candidate : *candidates) {
+    const auto time = cost_.collective(candidate);
+    if (!time || (fastest != nullptr && least <= *time)) continue;
+    fastest = &candidate;
+    least = *time;
+  }
+  if (fastest == nullptr) return;
+  auto program = plan_collective_of(problem(), *fastest, roomy_);
+  if (!program) return;
+  direct_part_ = parts_.size();
+  direct_variant_ = fastest->variant;
+  add(std::move(program));
 }
 
 void Basis::add(Result<Program> program) {
@@ -148,22 +171,18 @@ void Basis::take(const std::vector<OverlapTimes>& times) {
   if (behind_part_) behind_ = times[*behind_part_];
   if (library_part_) library_ = times[*library_part_];
   if (in_memory_part_) in_memory_ = times[*in_memory_part_].time;
-  if (independent()) {
-    serial_times_ = times[2];
-  } else if (serial_) {  // uneven rows: both in one program
-    serial_times_ = first_;
-    const bool gemm_first = problem().relation == Relation::collective_needs_gemm;
-    first_.time = gemm_first ? std::max(first_.comm - first_.gemm, Nanoseconds{}) : first_.comm;
-    library_ = first_;
-  } else if (problem().relation == Relation::gemm_needs_collective) {
-    serial_times_ = library_;
-    add_behind(gemm_, serial_times_);
-    serial_times_.gemm = library_.time + gemm_.gemm;
-    serial_times_.comm = library_.comm;
-  } else {
-    serial_times_ = gemm_;
-    add_behind(library_, serial_times_);
-  }
+  serial_times_ = independent() ? times[2] : one_after_other(library_);
+  if (direct_part_) direct_times_ = one_after_other(times[*direct_part_]);
+}
+
+OverlapTimes Basis::one_after_other(const OverlapTimes& collective) const {
+  const bool gemm_first = problem().relation == Relation::collective_needs_gemm;
+  OverlapTimes both = gemm_first ? gemm_ : collective;
+  add_behind(gemm_first ? collective : gemm_, both);
+  if (gemm_first) return both;
+  both.gemm = collective.time + gemm_.gemm;
+  both.comm = collective.comm;
+  return both;
 }
 
 }  // namespace cortado::pipeline

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <deque>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "cortado/machine.hpp"
@@ -29,9 +30,13 @@ class Basis {
   Basis(const Machine& machine, const Machine& roomy, const CostModel& cost, const StrategyCosts& costs)
       : machine_(machine), roomy_(roomy), cost_(cost), costs_(costs) {}
 
-  /// For a checked problem, which must outlive this. `measured`: on this computer. `in_memory`: also the
-  /// reduce-scatter by memory that adds.
-  Status plan(const OverlapProblem& problem, bool measured, bool in_memory);
+  /// What only some strategies need.
+  struct Wanted {
+    bool in_memory = false;  ///< the reduce-scatter by memory that adds
+    bool direct = false;     ///< the collective by direct kernels
+  };
+  /// For a checked problem, which must outlive this. `measured`: on this computer.
+  Status plan(const OverlapProblem& problem, bool measured, const Wanted& wanted);
 
   /// A program to time, on the machine that it was planned for.
   struct Part {
@@ -51,6 +56,10 @@ class Basis {
   const OverlapTimes& library() const { return library_; }  ///< the whole collective
   const OverlapTimes& serial() const { return serial_times_; }
   Nanoseconds in_memory() const { return in_memory_; }
+  /// The GEMM and the collective by the fastest direct kernels, one after the other; none: they cannot be planned.
+  const std::optional<OverlapTimes>& direct() const { return direct_times_; }
+  const std::string& direct_variant() const { return direct_variant_; }
+  std::uint32_t direct_cus() const { return direct_cus_; }
 
   double gemm_seconds() const { return gemm_seconds_; }                            ///< of the whole GEMM, by the model
   std::uint32_t library_cus() const { return library_cus_; }                       ///< of the collective alone
@@ -63,7 +72,9 @@ class Basis {
   bool is_all_reduce() const { return !independent() && problem().collective().collective == "all-reduce"; }
   OverlapQuestion question(const StrategyKnobs& knobs = {}) const { return {problem(), machine_, costs_, knobs}; }
   Status plan_independent(bool measured);
-  Status plan_dependent(bool measured, bool in_memory);
+  Status plan_dependent(bool measured, const Wanted& wanted);
+  void plan_direct();
+  OverlapTimes one_after_other(const OverlapTimes& collective) const;
   void add(Result<Program> program);
   void add_serial(PlannedOverlap serial);
   GemmShape largest_gemm() const;
@@ -81,6 +92,9 @@ class Basis {
   std::optional<std::size_t> behind_part_;   // the all-gather of an all-reduce
   std::optional<std::size_t> library_part_;  // all of an all-reduce
   std::optional<std::size_t> in_memory_part_;
+  std::optional<std::size_t> direct_part_;
+  std::string direct_variant_;
+  std::uint32_t direct_cus_ = 0;
   double gemm_seconds_ = 0;
   std::uint32_t library_cus_ = 0;
   OverlapTimes gemm_;
@@ -89,6 +103,7 @@ class Basis {
   OverlapTimes library_;
   OverlapTimes serial_times_;
   Nanoseconds in_memory_{};
+  std::optional<OverlapTimes> direct_times_;
 };
 
 }  // namespace cortado::pipeline

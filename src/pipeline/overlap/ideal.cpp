@@ -32,7 +32,7 @@ class Ideal {
     const Nanoseconds gemm = fastest_gemm();
     const OverlapProblem part = overlapping_part(problem_);
     const bool behind = problem_.relation == Relation::collective_needs_gemm;
-    const Nanoseconds collective = behind && alone_.overlappable > gemm && problem_.tokens.empty()
+    const Nanoseconds collective = behind && alone_.overlappable > gemm
                                        ? on_links(part.collectives)
                                        : fastest(part.collectives, alone_.overlappable, gemm);
     const Nanoseconds overlapped = std::max(gemm, collective);
@@ -159,7 +159,8 @@ class Ideal {
   /// One after another: by the library in the given time, on DMA engines or by other kernels, whichever is fastest. The
   /// library's time if that is no longer than `enough`.
   Nanoseconds fastest(const std::vector<CollectiveRequest>& requests, Nanoseconds library, Nanoseconds enough) const {
-    if (library <= enough || !problem_.tokens.empty()) return library;
+    if (library <= enough) return library;
+    if (!problem_.tokens.empty()) return fastest_exchange(library);
     Nanoseconds sum{};
     for (const CollectiveRequest& request : requests) {
       const auto one = fastest_way(request);
@@ -187,15 +188,26 @@ class Ideal {
     return least && copies ? std::min(*least, *copies) : least;
   }
 
+  /// Of uneven rows, which no other collective moves.
+  Nanoseconds fastest_exchange(Nanoseconds library) const {
+    for (const CollectiveMeans means : {CollectiveMeans::dma, CollectiveMeans::cores}) {
+      if (const auto time = before_gemm(means, alone_.gemm)) library = std::min(library, *time);
+    }
+    return library;
+  }
+
+  std::optional<Nanoseconds> copying_kernels() const {
+    const auto gemm = cost_.gemm(problem_.gemm(), machine_.compute_units);
+    return gemm ? before_gemm(CollectiveMeans::cores, *gemm) : std::nullopt;
+  }
+
   /// Kernels that copy in the stream of the GEMM need no agreement between ranks, and no launch of their own: what they
   /// take with the GEMM behind them, less what the GEMM takes there.
-  std::optional<Nanoseconds> copying_kernels() const {
-    const FiccoSchedule whole{
-        .grain = Grain::whole, .means = CollectiveMeans::cores, .exchange = ExchangeVariant::pcpy};
+  std::optional<Nanoseconds> before_gemm(CollectiveMeans means, Nanoseconds gemm) const {
+    const FiccoSchedule whole{.grain = Grain::whole, .means = means, .exchange = ExchangeVariant::pcpy};
     const auto both = cost_.exact(dependent_request(problem_), whole);
-    const auto gemm = cost_.gemm(problem_.gemm(), machine_.compute_units);
-    if (!both || !gemm) return std::nullopt;
-    return *both - (*gemm - machine_.timing->cores.launch);
+    if (!both) return std::nullopt;
+    return *both - (gemm - machine_.timing->cores.launch);
   }
 
   /// Schedules bring pieces into staging that they use again and again, and that caches hold.
@@ -230,11 +242,12 @@ class Ideal {
   }
 
   /// The GEMM can hide launches, and sums of what has arrived: only the links bound the rest. Every GPU sends
-  /// everything but its own share.
+  /// everything but its own share; of uneven rows, the one that sends or receives most counts.
   Nanoseconds on_links(const std::vector<CollectiveRequest>& requests) const {
     double bytes = 0;
     for (const CollectiveRequest& request : requests) bytes += static_cast<double>(request.bytes.value);
-    bytes *= static_cast<double>(problem_.ranks - 1) / problem_.ranks;
+    bytes *= problem_.tokens.empty() ? static_cast<double>(problem_.ranks - 1) / problem_.ranks
+                                     : static_cast<double>(most_rows()) / static_cast<double>(problem_.gemm().m);
     const LinkTiming& link = machine_.timing->link;
     std::uint32_t fewest = 1;  // links of a GPU
     if (link.shape == LinkShape::mesh) {
@@ -243,6 +256,22 @@ class Ideal {
     }
     const double rate = link.rate.bytes_per_second() * fewest;
     return Nanoseconds{static_cast<std::int64_t>(bytes / rate * 1e9)};
+  }
+
+  /// That a GPU sends to all others, or receives from them.
+  std::uint64_t most_rows() const {
+    std::uint64_t most = 0;
+    for (std::uint32_t rank = 0; rank < problem_.ranks; ++rank) {
+      std::uint64_t sent = 0;
+      std::uint64_t received = 0;
+      for (std::uint32_t peer = 0; peer < problem_.ranks; ++peer) {
+        if (peer == rank) continue;
+        sent += problem_.tokens[rank][peer];
+        received += problem_.tokens[peer][rank];
+      }
+      most = std::max({most, sent, received});
+    }
+    return most;
   }
 
   std::uint32_t links_of(std::uint32_t from) const {

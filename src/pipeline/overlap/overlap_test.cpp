@@ -3,6 +3,7 @@
 #include "cortado/study.hpp"
 
 #include "pipeline/choose.hpp"
+#include "pipeline/overlap/reasons.hpp"
 #include "pipeline/overlap/times.hpp"
 
 namespace cortado::pipeline {
@@ -348,6 +349,88 @@ TEST(Overlap, UnevenTokensCountTheGpuWithMostRows) {
   EXPECT_GT(uneven.gemm_alone, even.gemm_alone);
   EXPECT_EQ(uneven.rows.size(), 2U);
   EXPECT_GE(uneven.serial, uneven.gemm_alone);
+}
+
+// As many rows from each to each as without a table. What is less even takes the library longer: its largest send
+// counts, and the GEMM of the rank with most rows.
+TEST(Overlap, UnevenTokensAreComparedWithTheSameLibrary) {
+  const Machine machine = machine_of("mi300x-8");
+  for (const Relation relation : {Relation::gemm_needs_collective, Relation::collective_needs_gemm}) {
+    OverlapProblem problem = dependent("all-to-all", relation);
+    problem.gemms = {{2048, 2048, 4096}};
+    const OverlapReport none = studied(problem, machine, {.strategies = {"serial", "ideal"}});
+    Nanoseconds before{};
+    for (const char* shares :
+         {"1:1:1:1:1:1:1:1", "9:8:8:8:8:8:8:7", "2:1:1:1:1:1:1:1", "4:1:1:1:1:1:1:1", "1:0:0:0:0:0:0:0"}) {
+      problem.tokens = tokens_by_shares(shares, 8 * 2048).value();
+      const OverlapReport given = studied(problem, machine, {.strategies = {"serial", "ideal"}});
+      EXPECT_EQ(given.serial, given.gemm_alone + given.comm_alone) << shares;
+      EXPECT_LE(given.ideal, given.serial) << shares;
+      EXPECT_EQ(given.row("serial")->how, "two programs");
+      if (before.value == 0) {
+        EXPECT_EQ(given.serial, none.serial);
+        EXPECT_EQ(given.ideal, none.ideal);
+      }
+      EXPECT_GE(given.serial, before) << shares;
+      before = given.serial;
+    }
+  }
+}
+
+// 1 MiB: rings take 77 us on eight GPUs, a kernel that sends to all at once 16 us.
+TEST(Overlap, SmallCollectivesRunAsDirectKernels) {
+  const Machine machine = machine_of("mi300x-8");
+  OverlapProblem problem = dependent("all-reduce", Relation::collective_needs_gemm);
+  problem.gemms = {{64, 8192, 1024}};
+  for (const std::vector<std::string>& asked : {std::vector<std::string>{}, {"auto"}}) {
+    const OverlapReport report = studied(problem, machine, {.strategies = asked});
+    EXPECT_EQ(report.choice, "serial-direct");
+    CollectiveRequest kernels{.collective = "all-reduce", .variant = "cores-simple", .bytes = 1_MiB};
+    kernels.dtype = DType::bf16;
+    const auto alone = predict(plan_collective(kernels, machine), machine);
+    ASSERT_TRUE(alone);
+    EXPECT_EQ(report.row("serial-direct")->exposed, alone->time);
+  }
+  // Of interest only where nothing else is as fast without overlap, or to those who ask.
+  problem.gemms = {{8192, 8192, 1024}};
+  EXPECT_EQ(studied(problem, machine, {.strategies = {"all"}}).row("serial-direct"), nullptr);
+  EXPECT_NE(studied(problem, machine, {.strategies = {"serial-direct"}}).row("serial-direct"), nullptr);
+  EXPECT_EQ(code_of(independent(), machine, {.strategies = {"serial-direct"}}), "overlap.relation");
+}
+
+TEST(Overlap, MissingLinksAreToldOnce) {
+  OverlapProblem problem = dependent("all-gather");
+  problem.gemms = {{16384, 3584, 8192}};
+  const OverlapReport report = studied(problem, machine_of("mi250x-8"));
+  EXPECT_THAT(skipped_of(report), testing::Contains("tiles-ag plan.link"));
+  const auto notes = overlap_document(report).notes;
+  EXPECT_EQ(std::ranges::count_if(
+                notes, [](const std::string& note) { return note.find("are not linked") != std::string::npos; }),
+            1);
+}
+
+// 0.1 % is level, 0.3 % is not.
+TEST(Overlap, EquallyFastIsWithinAThousandth) {
+  OverlapReport report;
+  report.gemm_alone = {500'000};
+  report.comm_alone = {600'000};
+  report.serial = {1'100'000};
+  report.ideal = {600'000};
+  report.rows = {{.strategy = "serial-dma", .time = {1'000'000}}, {.strategy = "c3", .time = {1'003'000}}};
+  EXPECT_THAT(overlap_reason(report, report.rows.front()), HasSubstr("c3 takes 0.3 % longer"));
+  report.rows.back().time = {1'000'900};
+  EXPECT_THAT(overlap_reason(report, report.rows.front()), HasSubstr("c3 is equally fast"));
+  report.rows.back().time = {2'500'000};
+  EXPECT_THAT(overlap_reason(report, report.rows.front()), HasSubstr("c3 takes 2.5 times as long"));
+}
+
+TEST(Overlap, WhatIsSlowerThanSerialIsNotRecommended) {
+  OverlapProblem problem = dependent("all-gather");
+  problem.gemms = {{1024, 256, 512}};
+  const OverlapReport report = studied(problem, machine_of("mi300x-8"), {.strategies = {"hetero-fused-1d/64"}});
+  ASSERT_GT(report.row("hetero-fused-1d")->time, report.serial);
+  EXPECT_THAT(overlap_document(report).answer.front(),
+              testing::StartsWith("use serial, not what was requested: hetero-fused-1d/64 takes "));
 }
 
 TEST(Overlap, WhatOneStrategyCannotDoIsListedWithTheReason) {

@@ -36,7 +36,8 @@ TEST(PlanStrategy, EveryStrategyThatAppliesIsAProgramThatCanBeProved) {
        {Relation::independent, Relation::gemm_needs_collective, Relation::collective_needs_gemm}) {
     const OverlapProblem problem = problem_of(relation);
     for (const Strategy& strategy : strategies()) {
-      const bool two_programs = strategy.name == "serial" && relation != Relation::independent;
+      const bool serial = strategy.name == "serial" || strategy.name == "serial-direct";
+      const bool two_programs = serial && relation != Relation::independent;
       if (!strategy.plan || two_programs || !strategy.applies(problem, machine)) continue;
       const auto planned = plan_strategy(problem, machine, strategy.name);
       ASSERT_TRUE(planned) << strategy.name << ": " << to_string(planned.error().errors.front());

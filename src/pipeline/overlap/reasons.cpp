@@ -21,17 +21,14 @@ std::string family_of(const OverlapRow& row) {
   return named->strategy->family;
 }
 
-/// Percent that `row` takes longer than `best`.
-double longer(const OverlapRow& row, const OverlapRow& best) {
-  return std::round(100 * (microseconds(row.time) / microseconds(best.time) - 1)) + 0.0;  // no "-0"
-}
-
-/// "serial takes 12 % longer", "serial takes 3.0 times as long"
-std::string against_best(const OverlapRow& row, const OverlapRow& best) {
-  const double percent = longer(row, best);
-  if (percent < 1) return fmt::format("{} is equally fast", row.strategy);
-  if (percent >= 100) return fmt::format("{} takes {:.1f} times as long", row.strategy, 1 + percent / 100);
-  return fmt::format("{} takes {:.0f} % longer", row.strategy, percent);
+/// "takes 12 % longer", "takes 3.0 times as long", "is equally fast"
+std::string compared(Nanoseconds time, Nanoseconds other) {
+  const double percent = 100 * (microseconds(time) / microseconds(other) - 1);
+  constexpr double kWhole = 0.95;  // what rounds to less than one percent gets a digit more
+  if (percent <= 100 * (kLevelWithin - 1)) return "is equally fast";
+  if (percent < kWhole) return fmt::format("takes {:.1f} % longer", percent);
+  if (std::round(percent) < 100) return fmt::format("takes {:.0f} % longer", percent);
+  return fmt::format("takes {:.1f} times as long", 1 + percent / 100);
 }
 
 /// The fastest of every other family.
@@ -49,7 +46,9 @@ std::vector<std::string> other_families(const OverlapReport& report, const Overl
     }
   }
   std::vector<std::string> sentences;
-  for (const auto& [family, row] : fastest) sentences.push_back(against_best(*row, best));
+  for (const auto& [family, row] : fastest) {
+    sentences.push_back(fmt::format("{} {}", row->strategy, compared(row->time, best.time)));
+  }
   return sentences;
 }
 
@@ -72,7 +71,7 @@ std::string time_reason(const OverlapReport& report, const OverlapRow& best) {
     sentences.emplace_back(report.rows.size() > 1 ? "no overlapping strategy is faster"
                                                   : "no overlapping strategy was requested or could be planned");
   } else if (best.time > report.serial) {
-    sentences.emplace_back("the fastest of those compared, but slower than serial");
+    sentences.push_back(fmt::format("{} {}", best.strategy, compared(best.time, report.serial)));
   } else {
     sentences.push_back(fmt::format("it achieves {:.0f} % of the ideal gain; the {} is the bottleneck",
                                     100 * best.share_of_ideal, bottleneck));
@@ -90,7 +89,7 @@ std::string time_reason(const OverlapReport& report, const OverlapRow& best) {
     const std::string_view than = tiles ? "library's" : split ? "whole one" : "GEMM alone";
     constexpr double kTwice = 2;
     sentences.push_back(*best.dil >= kTwice
-                            ? fmt::format("this although {} {:.0f} times as long as the {}", what, *best.dil, than)
+                            ? fmt::format("{} {:.0f} times as long as the {}", what, *best.dil, than)
                             : fmt::format("{} {:.0f} % {} than the {}", what, std::abs(100 * (*best.dil - 1)),
                                           *best.dil < 1 ? "less time" : "longer", than));
   }

@@ -7,6 +7,9 @@
 
 namespace cortado::pipeline {
 
+/// Of times that differ by no more than this factor, none is the better one.
+inline constexpr double kLevelWithin = 1.001;
+
 /// One line: what bounds the time, what is not hidden, and what the other families lose. `best` is one of the rows.
 std::string overlap_reason(const OverlapReport& report, const OverlapRow& best);
 

@@ -19,6 +19,7 @@ std::string family_name(const std::string& strategy) {
 /// The usual letter of a strategy, or the first that none of the others has.
 char letter_of(std::string_view name, std::string_view taken) {
   constexpr std::pair<std::string_view, char> kLetters[] = {{"serial-dma", 'D'},
+                                                            {"serial-direct", 'R'},
                                                             {"serial", 'S'},
                                                             {"shard-p2p", 'P'},
                                                             {"uniform-fused-1d", 'U'},

@@ -21,7 +21,6 @@ namespace cortado::pipeline {
 namespace {
 
 constexpr double kEqualWithin = 1.15;
-constexpr double kLevelWithin = 1.001;
 
 /// Whether the failure lies in one strategy: nothing was planned, or not within the limits of the machine, or trackers
 /// run out. What is wrong with the problem itself the GEMM and the collective alone would have told.
@@ -86,6 +85,7 @@ class OverlapStudy {
         report_.skipped.push_back({asked_[i].name, timed.error().errors.front()});
       }
     }
+    leave_out_slow_kernels();
     const bool planned = std::ranges::any_of(report_.rows, [](const OverlapRow& row) { return !row.bound; });
     if (!planned && !report_.skipped.empty()) return fail_at(Stage::plan, report_.skipped.front().reason);
     choose();
@@ -119,8 +119,13 @@ class OverlapStudy {
     report_.problem = *std::move(checked);
     CORTADO_RETURN_IF_ERROR(check_units());
     CORTADO_ASSIGN_OR_RETURN(asked_, find_asked(problem(), machine_, options_, report_.skipped));
-    const bool in_memory = std::ranges::any_of(asked_, [](const Asked& asked) { return asked.name == "ideal-rs+nmc"; });
-    return basis_.plan(problem(), !report_.simulated, in_memory);
+    // What is measured varies too much to say which rows are of interest.
+    if (!report_.simulated) std::erase_if(asked_, [](const Asked& one) { return one.is_direct() && !one.by_name; });
+    const auto any = [&](std::string_view name) {
+      return std::ranges::any_of(asked_, [&](const Asked& asked) { return asked.is(name); });
+    };
+    return basis_.plan(problem(), !report_.simulated,
+                       {.in_memory = any("ideal-rs+nmc"), .direct = any("serial-direct")});
   }
 
   Status check_units() const {
@@ -287,8 +292,47 @@ class OverlapStudy {
     planned_.push_back(&planned);
   }
 
-  /// serial, or an ideal.
+  /// Direct kernels that nobody asked for are of interest where nothing else without overlap is as fast.
+  void leave_out_slow_kernels() {
+    const bool named = std::ranges::any_of(asked_, [](const Asked& one) { return one.is_direct() && one.by_name; });
+    const OverlapRow* const direct = report_.row("serial-direct");
+    if (named || direct == nullptr) return;
+    const bool fastest = std::ranges::none_of(report_.rows, [&](const OverlapRow& row) {
+      return &row != direct && row.strategy.starts_with("serial") && row.time <= direct->time;
+    });
+    if (fastest) return;
+    const auto place = direct - report_.rows.data();
+    report_.rows.erase(report_.rows.begin() + place);
+    planned_.erase(planned_.begin() + place);
+  }
+
+  void add_direct(const Asked& asked) {
+    if (report_.row(asked.name) != nullptr) return;
+    if (serial_refused_) {
+      report_.skipped.push_back({asked.name, *serial_refused_});
+      return;
+    }
+    if (!basis_.direct()) {
+      if (!asked.by_name) return;
+      report_.skipped.push_back({asked.name,
+                                 {.code = "overlap.collective",
+                                  .message = "no direct kernels of the collective can be planned here",
+                                  .hint = "use serial",
+                                  .about = About::strategy}});
+      return;
+    }
+    OverlapRow row = row_of(*basis_.direct());
+    row.strategy = asked.named.strategy->name;
+    row.how = "two programs, " + basis_.direct_variant();
+    row.gemm_cus = machine_.compute_units;
+    row.comm_cus = basis_.direct_cus();
+    report_.rows.push_back(std::move(row));
+    planned_.push_back(nullptr);
+  }
+
+  /// What follows from the basis: serial, serial-direct, or an ideal.
   void add_computed(const Asked& asked) {
+    if (asked.is_direct()) return add_direct(asked);
     if (asked.is_serial() && serial_refused_) {
       report_.skipped.push_back({asked.name, *serial_refused_});
       return;

@@ -276,9 +276,13 @@ report::Document overlap_document(const OverlapReport& report) {
   }
   if (!report.note.empty()) document.notes.push_back(report.note);
   const bool any = std::ranges::any_of(report.rows, [](const OverlapRow& row) { return !row.bound; });
-  document.answer = {any ? fmt::format("{}use {}: {}", report.among_requested ? "of those requested, " : "",
-                                       report.choice, report.reason)
-                         : fmt::format("nothing to recommend: {}", report.reason)};
+  const OverlapRow* chosen = report.row(report.choice);
+  // Then serial is not among the rows.
+  const bool slower = report.objective == report::Objective::time && chosen != nullptr && chosen->time > report.serial;
+  document.answer = {!any     ? fmt::format("nothing to recommend: {}", report.reason)
+                     : slower ? fmt::format("use serial, not what was requested: {}", report.reason)
+                              : fmt::format("{}use {}: {}", report.among_requested ? "of those requested, " : "",
+                                            report.choice, report.reason)};
   return document;
 }
 

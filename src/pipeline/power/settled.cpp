@@ -3,11 +3,21 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "cortado/target.hpp"
 
 #include "base/check.hpp"
 
 namespace cortado::pipeline {
+
+Status check_least_watts(std::string_view who_draws, double least_w, std::string_view what, double allowed_w) {
+  if (least_w <= allowed_w) return {};
+  return fail(
+      "power.cap",
+      fmt::format("{} {:.0f} W at the lowest clocks, but the {} is {:.0f} W", who_draws, least_w, what, allowed_w),
+      fmt::format("use --{} {:.0f} or more", what, std::ceil(least_w)));
+}
 
 std::uint32_t settled_iterations(double seconds, const Power& power, std::uint32_t least) {
   constexpr double kSettled = 40;  // control intervals: clocks are then those of the load

@@ -2,11 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "cortado/machine.hpp"
+#include "cortado/result.hpp"
 #include "cortado/timeline.hpp"
 
 namespace cortado::pipeline {
+
+/// Refuses a cap or a limit (`what`) that is exceeded even at the lowest clocks (power.cap).
+Status check_least_watts(std::string_view who_draws, double least_w, std::string_view what, double allowed_w);
 
 /// For a program of this duration: forty control intervals, and at least `least`. Iterations begin at any moment of an
 /// interval, which affects how they end; many average it out.

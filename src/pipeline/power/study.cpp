@@ -9,6 +9,7 @@
 #include "cortado/target.hpp"
 
 #include "base/check.hpp"
+#include "gemm/gemm.hpp"
 #include "pipeline/choose.hpp"
 #include "pipeline/parallel.hpp"
 #include "pipeline/power/over_time.hpp"
@@ -125,6 +126,7 @@ class PowerStudy {
     std::optional<CollectiveRequest> collective;
     auto programs = plan_alone(collective);
     if (!programs) return fail_at(Stage::plan, programs.error());
+    if (const Status fits = check_lowest_clocks(); !fits) return fail_at(Stage::plan, fits.error());
     if (!request_.gemm || !collective) return *std::move(programs);
     if (request_.strategy.empty()) {
       auto both = plan_overlap({.gemms = {*request_.gemm}, .collectives = {*collective}, .ranks = collective->ranks},
@@ -138,6 +140,18 @@ class PowerStudy {
       programs->push_back({"both", std::move(both->program), both->arbitration});
     }
     return *std::move(programs);
+  }
+
+  /// No policy keeps a GEMM within a cap or a limit that it exceeds even there.
+  Status check_lowest_clocks() const {
+    if (!request_.gemm || !options_.managed) return {};
+    const GemmShape& shape = *request_.gemm;
+    const GemmModel model(shape, choose_tiling(shape, machine_, machine_.compute_units), machine_);
+    const double least = least_gemm_watts(model, machine_, machine_.compute_units);
+    const double cap = options_.cap_w.value_or(machine_.power->cap_w);
+    CORTADO_RETURN_IF_ERROR(check_least_watts("this GEMM draws", least, "cap", cap));
+    if (!options_.limit_w) return {};
+    return check_least_watts("this GEMM draws", least, "limit", *options_.limit_w);
   }
 
   /// The strategy decides how the collective runs.

@@ -75,18 +75,39 @@ TEST(PowerStudy, AnyStrategyDoesBoth) {
   EXPECT_EQ(refusal(request, unmanaged, machine_with_power()).code, "overlap.program");
 }
 
-// `model` refuses caps below what GEMMs draw with all clocks at their lowest; here nothing else is left, either.
-TEST(PowerStudy, DrawsNoLessThanModelsAsk) {
+// As `model` does: nothing is left below what GEMMs draw with all clocks at their lowest.
+TEST(PowerStudy, RefusesWhatTheLowestClocksExceed) {
   const Machine machine = load_machine("mi300x-8").value();
   PowerRequest request;
   request.gemm = GemmShape{4096, 14336, 4096, DType::bf16};
   request.ranks = 1;
-  const auto report = study_power(request, machine, {.policies = {{&sim::kNoPowerPolicy}}, .cap_w = 200});
-  ASSERT_TRUE(report) << to_string(report.error().errors.front());
   const GemmModel model(*request.gemm, choose_tiling(*request.gemm, machine, machine.compute_units), machine);
   const double least = least_gemm_watts(model, machine, machine.compute_units);
+  const auto report = study_power(request, machine, {.policies = {{&sim::kNoPowerPolicy}}, .cap_w = 1.001 * least});
+  ASSERT_TRUE(report) << to_string(report.error().errors.front());
   EXPECT_NEAR(report->rows.front().use.watts(), least, 0.02 * least);
-  EXPECT_TRUE(report->rows.front().above_cap);
+  const auto refused = [&](const PowerOptions& options) { return refusal(request, options, machine); };
+  const Diagnostic cap = refused({.policies = {{&sim::kNoPowerPolicy}}, .cap_w = 200});
+  EXPECT_EQ(cap.code, "power.cap");
+  EXPECT_THAT(cap.message, HasSubstr("W at the lowest clocks, but the cap is 200 W"));
+  const Diagnostic limit = refused({.policies = {{sim::find_power_policy("uniform-cap")}}, .limit_w = 200});
+  EXPECT_THAT(limit.message, HasSubstr("W at the lowest clocks, but the limit is 200 W"));
+}
+
+// A small GEMM draws more while its kernel runs than on average over an interval, in which others start.
+TEST(PowerStudy, TellsWhyALimitAboveTheMeanSlowsWorkDown) {
+  const Machine machine = load_machine("mi300x-8").value();
+  PowerRequest request;
+  request.gemm = GemmShape{1, 8192, 1024, DType::bf16};
+  request.ranks = 1;
+  const auto told = [&](double limit) {
+    const auto report =
+        study_power(request, machine, {.policies = {{sim::find_power_policy("uniform-cap")}}, .limit_w = limit});
+    EXPECT_TRUE(report);
+    return report::to_text(report::power_document(report.value()));
+  };
+  EXPECT_THAT(told(430), HasSubstr("although it draws less than the limit on average"));
+  EXPECT_THAT(told(750), testing::Not(HasSubstr("although it draws less")));
 }
 
 TEST(PowerStudy, HasEachAloneAndBothUnderEveryPolicy) {

@@ -15,20 +15,31 @@
 namespace cortado::plan {
 
 AllToAll::AllToAll(Schedule& schedule) : schedule_(schedule) {
-  const Bytes bytes = schedule.request().bytes;
   const std::uint32_t ranks = schedule.rank_count();
-  const Blocks blocks(bytes, ranks, Bytes{1});
+  const Blocks blocks(schedule.request().bytes, ranks, Bytes{1});
+  const auto size = [&](std::uint32_t from, std::uint32_t to) {
+    return schedule.sends().empty() ? blocks.size(to) : schedule.sends()[from][to];
+  };
   // If the rank's own block is left to the caller, the caller writes it.
   const BufferRole out_role = schedule.request().own_block ? BufferRole::output : BufferRole::inout;
   for (const RankId rank : schedule.ranks()) {
-    const Bytes received = blocks.size(rank.value);
-    const Region in = schedule.buffer("in", rank, bytes, BufferRole::input);
-    const Region out = schedule.buffer("out", rank, received * ranks, out_role);
+    Bytes sends;
+    Bytes receives;
+    for (std::uint32_t peer = 0; peer < ranks; ++peer) {
+      sends += size(rank.value, peer);
+      receives += size(peer, rank.value);
+    }
+    const Region in = schedule.buffer("in", rank, sends, BufferRole::input);
+    const Region out = schedule.buffer("out", rank, receives, out_role);
     auto& sent_blocks = send_.emplace_back();
     auto& received_blocks = receive_.emplace_back();
-    for (std::uint32_t i = 0; i < ranks; ++i) {
-      sent_blocks.push_back(blocks.of(in, i));
-      received_blocks.push_back(slice(out, received * i, received));
+    Bytes sent;
+    Bytes received;
+    for (std::uint32_t peer = 0; peer < ranks; ++peer) {
+      sent_blocks.push_back(slice(in, sent, size(rank.value, peer)));
+      received_blocks.push_back(slice(out, received, size(peer, rank.value)));
+      sent += size(rank.value, peer);
+      received += size(peer, rank.value);
     }
   }
 }

@@ -1,7 +1,8 @@
 // What the copying all-to-all variants have in common: buffers, blocks and the contract.
 //
 // in<i> holds the blocks for ranks 0, 1, ...; out<j> receives the blocks from ranks 0, 1, ... Block j has the same size
-// in every in<i>; if the bytes do not divide evenly, ranks with a larger block receive more.
+// in every in<i>; if the bytes do not divide evenly, ranks with a larger block receive more. Or every block has the
+// size that the table of the schedule has.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,7 @@
 // The single list of collective variants.
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -55,13 +56,14 @@ Result<const Variant*> find_variant(const CollectiveRequest& request) {
               suggestion(request.variant, known));
 }
 
-Result<OpenProgram> plan_open(const CollectiveRequest& asked, const Machine& machine) {
+Result<OpenProgram> plan_open(const CollectiveRequest& asked, const Machine& machine, SendTable sends) {
   CollectiveRequest request = asked;
   if (is_library(request.variant) && runs_on_engines(request)) request.variant = engine_variant(request, machine);
   CORTADO_ASSIGN_OR_RETURN(const Variant* variant, find_variant(request));
   CORTADO_ASSIGN_OR_RETURN(CollectiveRequest checked, check_request(request, *variant, machine));
   Schedule schedule(std::move(checked), machine);
   schedule.go_through_others();
+  schedule.set_sends(std::move(sends));
   CORTADO_ASSIGN_OR_RETURN(Program program, variant->plan(schedule));
   return OpenProgram{std::move(program), schedule.hosts()};
 }

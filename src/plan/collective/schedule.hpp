@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cortado/machine.hpp"
@@ -31,6 +32,9 @@
 namespace cortado::plan {
 
 class Schedule;
+
+/// Bytes that an all-to-all sends, [from][to]. Empty: as many to all, as the request says.
+using SendTable = std::vector<std::vector<Bytes>>;
 
 /// A handle; copies refer to the same lane. Valid as long as its Schedule.
 class Lane {
@@ -66,6 +70,8 @@ class Schedule {
 
   const CollectiveRequest& request() const { return request_; }
   std::uint32_t rank_count() const { return request_.ranks; }
+  const SendTable& sends() const { return sends_; }
+  void set_sends(SendTable sends) { sends_ = std::move(sends); }
   std::vector<RankId> ranks() const;                       ///< 0, 1, ...
   std::vector<RankId> peers_after(RankId rank) const;      ///< rank+1, rank+2, ... modulo the number of ranks
   std::vector<RankId> peers_ascending(RankId rank) const;  ///< 0, 1, ... without the rank
@@ -183,6 +189,7 @@ class Schedule {
   std::vector<std::uint64_t> memory_by_rank() const;
 
   CollectiveRequest request_;
+  SendTable sends_;
   const Machine* machine_;
   std::vector<EngineId> engines_for_peers_;
   struct EnginesOfRank {

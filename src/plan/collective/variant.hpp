@@ -48,7 +48,8 @@ struct OpenProgram {
   Program program;
   std::vector<HostPlace> hosts;
 };
-Result<OpenProgram> plan_open(const CollectiveRequest& request, const Machine& machine);
+/// `sends`: of an all-to-all.
+Result<OpenProgram> plan_open(const CollectiveRequest& request, const Machine& machine, SendTable sends = {});
 
 /// "use 512 or 1KiB": the multiples of `unit` around `bytes`.
 std::string nearest_multiples(Bytes bytes, Bytes unit);

@@ -42,7 +42,7 @@ Status can_exchange_pieces(const OverlapProblem& problem, const Machine& machine
   for (std::uint32_t from = 0; from < ranks; ++from) {
     for (std::uint32_t to = 0; to < ranks; ++to) {
       if (from == to || machine.linked[from][to]) continue;
-      return fail("overlap.machine", fmt::format("GPUs {} and {} of {} are not linked", from, to, machine.name),
+      return fail("plan.link", fmt::format("GPUs {} and {} of {} are not linked", from, to, machine.name),
                   "pieces are exchanged between all ranks at once, so all of them must be linked");
     }
   }

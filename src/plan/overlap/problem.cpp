@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "plan/collective/variant.hpp"
 #include "plan/overlap.hpp"
 
 namespace cortado {
@@ -36,12 +37,24 @@ Status check_counts(const OverlapProblem& problem) {
               fmt::format("possible: {}", join(names)));
 }
 
+/// Of what moves: rows of A or of C.
+Bytes row_bytes(const OverlapProblem& problem) {
+  const GemmShape& gemm = problem.gemm();
+  return size_of(gemm.dtype) * (problem.relation == Relation::gemm_needs_collective ? gemm.k : gemm.n);
+}
+
 /// As CollectiveRequest counts them.
 Bytes moved_bytes(const OverlapProblem& problem) {
-  const GemmShape& gemm = problem.gemm();
+  const bool copies = problem.relation == Relation::collective_needs_gemm;
   const bool gathers = problem.collective().collective == "all-gather";
-  if (problem.relation == Relation::gemm_needs_collective) return size_of(gemm.dtype) * gemm.m * gemm.k;
-  return size_of(gemm.dtype) * gemm.m * gemm.n * (gathers ? problem.ranks : 1);
+  return row_bytes(problem) * problem.gemm().m * (copies && gathers ? problem.ranks : 1);
+}
+
+/// Says no more than no table does.
+bool is_even(const TokenTable& tokens) {
+  return std::ranges::all_of(tokens, [&](const auto& line) {
+    return std::ranges::all_of(line, [&](std::uint64_t rows) { return rows == tokens.front().front(); });
+  });
 }
 
 std::uint64_t rows_of(const TokenTable& tokens) {
@@ -91,6 +104,7 @@ Result<OverlapProblem> check_problem(const OverlapProblem& problem, const Machin
   }
   for (const GemmShape& gemm : checked.gemms) CORTADO_RETURN_IF_ERROR(check_gemm(gemm, machine));
   CORTADO_RETURN_IF_ERROR(check_tokens(checked));
+  if (checked.tokens.size() == checked.ranks && is_even(checked.tokens)) checked.tokens.clear();
   for (CollectiveRequest& collective : checked.collectives) {
     collective.ranks = checked.ranks;
     if (checked.relation == Relation::independent) continue;
@@ -108,6 +122,18 @@ OverlapProblem overlapping_part(const OverlapProblem& problem) {
     part.collectives.front().in_place = default_in_place("reduce-scatter", part.collective().variant);
   }
   return part;
+}
+
+Result<Program> plan_collective_of(const OverlapProblem& problem, const CollectiveRequest& request,
+                                   const Machine& machine) {
+  if (problem.tokens.empty()) return plan_collective(request, machine);
+  plan::SendTable sends;
+  for (const auto& line : problem.tokens) {
+    auto& of_rank = sends.emplace_back();
+    for (const std::uint64_t rows : line) of_rank.push_back(row_bytes(problem) * rows);
+  }
+  CORTADO_ASSIGN_OR_RETURN(plan::OpenProgram open, plan::plan_open(request, machine, std::move(sends)));
+  return std::move(open.program);
 }
 
 DependentRequest dependent_request(const OverlapProblem& problem) {

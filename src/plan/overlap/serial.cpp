@@ -1,4 +1,6 @@
 // One after the other: what all strategies are compared with, and the same with the collective on DMA engines.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "plan/overlap/strategy.hpp"
@@ -37,6 +39,20 @@ Result<PlannedOverlap> plan_serial_dma(const OverlapQuestion& question) {
   return planned;
 }
 
+Result<PlannedOverlap> plan_serial_direct(const OverlapQuestion&) {
+  return fail("overlap.program", "serial-direct is two programs, the GEMM and direct kernels of the collective",
+              "serial-dma/cores is one program; cortado plan plans the collective alone");
+}
+
+Status has_direct_kernels(const OverlapProblem& problem, const Machine&) {
+  CORTADO_RETURN_IF_ERROR(
+      check_relation(problem, "serial-direct", {Relation::gemm_needs_collective, Relation::collective_needs_gemm}));
+  const Collective collective = problem.collective().collective;
+  const auto direct = [](const VariantInfo& info) { return info.on_cores && !info.of_library; };
+  if (std::ranges::any_of(list_variants(collective), direct)) return {};
+  return fail("overlap.collective", fmt::format("{} has no direct kernels", collective), "use serial");
+}
+
 Status always(const OverlapProblem&, const Machine&) {
   return {};
 }
@@ -57,6 +73,13 @@ std::vector<Strategy> serial_strategies() {
            .loses = "nearly always: nothing overlaps",
            .applies = always,
            .plan = plan_serial},
+          {.name = "serial-direct",
+           .family = "serial",
+           .summary = "like serial, with the fastest direct kernels (cores-*), as serving engines have them",
+           .wins = "small collectives, whose rings take many steps",
+           .loses = "large ones, and wherever anything can overlap",
+           .applies = has_direct_kernels,
+           .plan = plan_serial_direct},
           {.name = "serial-dma",
            .family = "serial",
            .summary = "like serial, with the collective as plain copies on DMA engines",

@@ -116,11 +116,12 @@ Contention ClockControl::contention(RankId gpu) const {
     return resource && fluid.flow_count(*resource) > batches;
   };
   const bool copies = has_copies(resources_.fabric(gpu)) || has_copies(resources_.memory(gpu));
-  if (!held_up) return {.copies = copies};
+  const Contention none{.copies = copies, .products = batches > 0};
+  if (!held_up) return none;
   const ResourceId full = *fluid.bottleneck(*held_up);
   const bool fabric = resources_.fabric(gpu) == full;
   const bool memory = resources_.memory(gpu) == full;
-  if ((!fabric && !memory) || fluid.flow_count(full) <= batches) return {.copies = copies};
+  if ((!fabric && !memory) || fluid.flow_count(full) <= batches) return none;
   double of_products = 0;
   for_each_batch([&](const Products::Batch& batch, double) {
     of_products += fluid.rate(batch.flow) * (fabric ? batch.fabric : batch.memory_load);
@@ -128,7 +129,8 @@ Contention ClockControl::contention(RankId gpu) const {
   return {.share = worst,
           .of_products = std::min(1.0, of_products / fluid.capacity(full)),
           .at = fabric ? Component::iod : Component::hbm,
-          .copies = copies};
+          .copies = copies,
+          .products = true};
 }
 
 }  // namespace cortado::sim

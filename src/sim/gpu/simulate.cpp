@@ -96,7 +96,8 @@ Status check_request(const CheckedProgram& program, const SimulateOptions& optio
 Status check_timing(const Machine& machine) {
   if (machine.timing) return {};
   Diagnostic diagnostic{"sim.timing", fmt::format("machine {} has no timing", machine.name),
-                        "add the sections host, engine_timing, links, memory and cores (machines/README.md)"};
+                        "use a machine that can be simulated (see cortado list machines), or add the sections host, "
+                        "engine_timing, links, memory and cores to its file (machines/README.md)"};
   diagnostic.place.file = machine.file;
   return fail(std::move(diagnostic));
 }

@@ -26,6 +26,7 @@ struct Contention {
   double of_products = 0;         ///< share of the full resource that GEMMs get
   Component at = Component::iod;  ///< the component whose clock would raise its capacity
   bool copies = false;            ///< there are copies, whether or not they slow down GEMMs
+  bool products = false;          ///< there are GEMMs
 
   friend bool operator==(const Contention&, const Contention&) = default;
 };

@@ -26,6 +26,7 @@ PowerManager::PowerManager(const PowerManagement& management, const Power& power
   for (const Component component : managed_components(management)) moves_[static_cast<std::size_t>(component)] = true;
   for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
     gpus_[gpu].joules = meter_.joules(gpu, {});
+    gpus_[gpu].allowed_xcd = meter_.clocks(gpu).xcd;
     for (std::size_t i = 0; i < kClocked.size(); ++i) {
       gpus_[gpu].clocks[i].name = fmt::format("gpu {} {} clock", gpu, name_of(kClocked[i]));
       gpus_[gpu].clocks[i].unit = "GHz";
@@ -70,9 +71,11 @@ bool PowerManager::observe(std::uint32_t index, const Utilisation& use, const Co
   gpu.at = meter_.clocks(index);
   gpu.watts = meter_.watts(index).total();
   for (std::size_t i = 0; i < kClocked.size(); ++i) gpu.is_awake[i] = meter_.awake(index, kClocked[i]);
-  // A GEMM alone waits for the next decision, which takes into account what its clock is worth.
-  if (use[0] >= 0 && !contention.copies) return false;
   Clocks clocks = gpu.at;
+  // Kernels that copy use all of their clock only for moments between flags.
+  if (contention.products && use[0] >= kBound) clocks.xcd = std::max(clocks.xcd, gpu.allowed_xcd);
+  // A GEMM alone waits for the next decision, which takes into account what the other clocks are worth to it.
+  if (use[0] >= 0 && !contention.copies) return set_clocks(index, clocks, now);
   for (const Component component : {Component::iod, Component::hbm}) {
     const ComponentPower* described = power_.component(component);
     const auto i = static_cast<std::size_t>(component);
@@ -110,9 +113,13 @@ GpuActivity PowerManager::activity(std::uint32_t index, SimTime now) {
 
 bool PowerManager::decide(std::uint32_t gpu, SimTime now) {
   pass_time(gpu, now);
-  const double before = meter_.clocks(gpu).xcd;
-  Clocks clocks = decided(activity(gpu, now));
-  if (power_.xcd) clocks.xcd = std::min(clocks.xcd, before + power_.raise_ghz);
+  const Decision& made = decided(activity(gpu, now));
+  Clocks clocks = made.clocks;
+  if (power_.xcd) {
+    double& allowed = gpus_[gpu].allowed_xcd;
+    allowed = std::min(std::max(clocks.xcd, made.board_xcd), allowed + power_.raise_ghz);
+    clocks.xcd = std::min(clocks.xcd, meter_.clocks(gpu).xcd + power_.raise_ghz);
+  }
   return set_clocks(gpu, clocks, now);
 }
 
@@ -132,12 +139,16 @@ bool PowerManager::correct(std::uint32_t index, SimTime now) {
   Clocks clocks = gpu.at;
   clocks.xcd = highest_xcd(activity, inputs(), clocks, gpu.at.xcd);
   if (clocks.xcd == 0) clocks = decide_as_board(activity, inputs());
+  gpus_[index].allowed_xcd = clocks.xcd;
   return set_clocks(index, clocks, now);
 }
 
-Clocks PowerManager::decided(const GpuActivity& from) {
-  if (!last_ || last_->first != from) last_.emplace(from, sim::decide(policy_, from, inputs()));
-  return last_->second;
+const PowerManager::Decision& PowerManager::decided(const GpuActivity& from) {
+  if (last_ && last_->first == from) return last_->second;
+  const Clocks clocks = sim::decide(policy_, from, inputs());
+  const bool trims = !policy_.components.empty();
+  const double board = trims ? sim::decide(kNoPowerPolicy, from, inputs()).xcd : clocks.xcd;
+  return last_.emplace(from, Decision{clocks, board}).second;
 }
 
 PolicyInputs PowerManager::inputs() const {

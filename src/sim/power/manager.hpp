@@ -24,7 +24,8 @@ class PowerManager {
 
   SimTime interval() const { return interval_; }
   /// From now on, the work of the GPU uses this much of its clocks. A component that was clocked below nominal and now
-  /// slows down work does not wait for the next decision: it gets its nominal clock back. True if clocks changed.
+  /// slows down work does not wait for the next decision: it gets its nominal clock back, and the compute dies what
+  /// power allows if they run a GEMM. True if clocks changed.
   bool observe(std::uint32_t gpu, const Utilisation& use, const Contention& contention, SimTime now);
   /// At the end of a control interval: sets the clocks for the next one, also in the meter. True if they changed.
   bool decide(std::uint32_t gpu, SimTime now);
@@ -52,8 +53,11 @@ class PowerManager {
     double contended = 0;            // seconds
     double shares = 0;               // shares of contention, times seconds
     Component contended_at = Component::iod;
-    double of_products = 0;           // likewise
-    Energy joules;                    // at the beginning of the interval
+    double of_products = 0;  // likewise
+    Energy joules;           // at the beginning of the interval
+    /// What power allows the compute dies; it rises by raise_ghz an interval at most. A policy may clock them lower for
+    /// work that does not need it; a GEMM that follows must not have to climb up again.
+    double allowed_xcd = 0;
     std::array<double, 3> awake{};    // seconds, since the start of the run
     std::array<double, 3> clocked{};  // GHz times seconds while awake
     double above = 0;                 // seconds continuously above the cap, up to now
@@ -62,7 +66,11 @@ class PowerManager {
 
   void pass_time(std::uint32_t gpu, SimTime now);
   GpuActivity activity(std::uint32_t gpu, SimTime now);
-  Clocks decided(const GpuActivity& from);
+  struct Decision {
+    Clocks clocks;
+    double board_xcd = 0;  ///< of the compute dies, if they are not clocked below what power allows
+  };
+  const Decision& decided(const GpuActivity& from);
   PolicyInputs inputs() const;
   bool set_clocks(std::uint32_t gpu, const Clocks& clocks, SimTime now);
   void keep_clocks(std::uint32_t gpu, SimTime now);
@@ -78,7 +86,7 @@ class PowerManager {
   std::vector<Gpu> gpus_;
   double peak_w_ = 0;
   double longest_above_ = 0;
-  std::optional<std::pair<GpuActivity, Clocks>> last_;  ///< the last decision: most GPUs of a node do the same
+  std::optional<std::pair<GpuActivity, Decision>> last_;  ///< the last decision: most GPUs of a node do the same
 };
 
 }  // namespace cortado::sim
