@@ -416,7 +416,8 @@ TEST(Overlap, EquallyFastIsWithinAThousandth) {
   report.comm_alone = {600'000};
   report.serial = {1'100'000};
   report.ideal = {600'000};
-  report.rows = {{.strategy = "serial-dma", .time = {1'000'000}}, {.strategy = "c3", .time = {1'003'000}}};
+  report.rows = {{.strategy = "serial-dma", .how = "", .time = {1'000'000}},
+                 {.strategy = "c3", .how = "", .time = {1'003'000}}};
   EXPECT_THAT(overlap_reason(report, report.rows.front()), HasSubstr("c3 takes 0.3 % longer"));
   report.rows.back().time = {1'000'900};
   EXPECT_THAT(overlap_reason(report, report.rows.front()), HasSubstr("c3 is equally fast"));
