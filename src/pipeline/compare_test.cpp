@@ -1,5 +1,7 @@
 #include "pipeline/compare.hpp"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "cortado/plan.hpp"
@@ -33,7 +35,9 @@ TEST(Compare, RunsAndSimulatesTheSameProgram) {
     }
     EXPECT_EQ(copies, 56U);
     ASSERT_EQ(timeline->iteration_times.size(), 1U);
-    EXPECT_GT(critical_path(*timeline).copy.value, 0);  // finds the time of the iteration that the spans name
+    // Finds the time of the iteration that the spans name. On a busy computer none of it need be that of a copy.
+    const auto parts = critical_path(*timeline).in_order();
+    EXPECT_TRUE(std::ranges::any_of(parts, [](Nanoseconds part) { return part.value > 0; }));
   }
   EXPECT_FALSE(comparison->measured_timeline->simulated);
   EXPECT_TRUE(comparison->simulated_timeline->simulated);
