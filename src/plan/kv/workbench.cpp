@@ -161,8 +161,8 @@ Result<Program> plan_single_stream(std::string_view name, const KvRequest& reque
       const SignalId done = builder.signal("done" + of);
       std::uint64_t signals = 0;
       for (std::size_t begin = 0; begin < fragments.size(); begin += of_queue) {
-        const std::string part = calls ? fmt::format(".{}", begin / of_queue) : "";
-        const QueueId queue = builder.dma_queue("copies" + of + part, rank, bench.engines(1, direction).front());
+        const std::string label = calls ? fmt::format("copies{}.{}", of, begin / of_queue) : "copies" + of;
+        const QueueId queue = builder.dma_queue(label, rank, bench.engines(1, direction).front());
         builder.submission(queue, submission);
         if (signals > 0) builder.add(queue, Wait{done, signals});
         for (std::size_t i = begin; i < std::min(begin + of_queue, fragments.size()); ++i) {

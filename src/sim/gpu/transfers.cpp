@@ -65,9 +65,9 @@ void Transfers::settle() {
     transfer.remaining = std::max(0.0, signed_rest(transfer));
     transfer.since = now;
     transfer.rate = rate;
-    if (transfer.remaining > rate * to_seconds(transfer.placed - now) * kSurelyLonger) {
-      events_.put_off(transfer.end);
-    } else if (const SimTime end = end_of(transfer); end < transfer.placed) {
+    const bool longer = transfer.remaining > rate * to_seconds(transfer.placed - now) * kSurelyLonger;
+    const SimTime end = longer ? transfer.placed : end_of(transfer);  // then it need not be known
+    if (end < transfer.placed) {
       place(transfer, end);
     } else {
       events_.put_off(transfer.end);
