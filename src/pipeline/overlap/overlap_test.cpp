@@ -432,6 +432,7 @@ TEST(Overlap, WhatIsSlowerThanSerialIsNotRecommended) {
   ASSERT_GT(report.row("hetero-fused-1d")->time, report.serial);
   EXPECT_THAT(overlap_document(report).answer.front(),
               testing::StartsWith("use serial, not what was requested: hetero-fused-1d/64 takes "));
+  EXPECT_THAT(report::to_json(overlap_document(report)), HasSubstr("\"choice\": \"serial\""));
 }
 
 TEST(Overlap, WhatOneStrategyCannotDoIsListedWithTheReason) {

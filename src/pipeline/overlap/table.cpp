@@ -210,6 +210,10 @@ double share_of_ideal(Nanoseconds serial, Nanoseconds ideal, Nanoseconds time) {
 }
 
 report::Document overlap_document(const OverlapReport& report) {
+  const OverlapRow* chosen = report.row(report.choice);
+  // Then serial is not among the rows.
+  const bool slower = report.objective == report::Objective::time && chosen != nullptr && chosen->time > report.serial;
+  const std::string recommended = slower ? "serial" : report.choice;
   const OverlapProblem& problem = report.problem;
   report::Document document{.schema = "cortado.overlap", .version = 2, .title = title(report)};
   const std::string global = global_shape(problem);
@@ -257,15 +261,17 @@ report::Document overlap_document(const OverlapReport& report) {
       {"class", report.scenario, "G-long, C-long or GC-equal"},
       {"memory_bound", report.memory_bound, "whether the GEMM is memory-bound"},
       {"objective", name_of(report.objective), "criterion of the choice"},
-      {"choice", report.choice, "recommended strategy: the first one within 0.1 % of the best"},
+      {"choice", recommended,
+       "recommended strategy: the first one within 0.1 % of the best; serial if all that were requested are slower"},
       {"reason", report.reason, "why"},
       {"note", report.note, "how to read it"}};
   report::Table rows = report::table_of<OverlapRow>("rows", "one per strategy", fields(report), report.rows);
   rows.charts = {{.title = "Time by strategy",
                   .values = {"time_us"},
                   .labels = {"strategy"},
-                  .marked = report.choice,
-                  .about = fmt::format("The recommended strategy is marked: {}.", report.choice)}};
+                  .marked = recommended,
+                  .about = slower ? "None of these is recommended: serial is faster."
+                                  : fmt::format("The recommended strategy is marked: {}.", recommended)}};
   document.measured = !report.simulated;
   document.tables = {std::move(rows), report::skipped_table(report.skipped, "strategy")};
   document.notes = report::skipped_notes(report.skipped);
@@ -276,13 +282,10 @@ report::Document overlap_document(const OverlapReport& report) {
   }
   if (!report.note.empty()) document.notes.push_back(report.note);
   const bool any = std::ranges::any_of(report.rows, [](const OverlapRow& row) { return !row.bound; });
-  const OverlapRow* chosen = report.row(report.choice);
-  // Then serial is not among the rows.
-  const bool slower = report.objective == report::Objective::time && chosen != nullptr && chosen->time > report.serial;
   document.answer = {!any     ? fmt::format("nothing to recommend: {}", report.reason)
                      : slower ? fmt::format("use serial, not what was requested: {}", report.reason)
                               : fmt::format("{}use {}: {}", report.among_requested ? "of those requested, " : "",
-                                            report.choice, report.reason)};
+                                            recommended, report.reason)};
   return document;
 }
 
