@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <ctime>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,19 @@ double thread_ns(Work&& work) {
   const double start = now();
   work();
   return now() - start;
+}
+
+/// The most memory that this process has had at a time during one call of `work`, in MiB.
+template <class Work>
+double peak_mib(Work&& work) {
+  std::ofstream("/proc/self/clear_refs") << 5;  // Linux forgets the peak so far
+  work();
+  std::ifstream status("/proc/self/status");
+  double kib = 0;
+  for (std::string word; kib == 0 && status >> word;) {
+    if (word == "VmHWM:") status >> kib;
+  }
+  return kib / 1024;
 }
 
 /// Median over `runs` of the nanoseconds of one call, after one call that warms up.

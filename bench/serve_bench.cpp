@@ -1,19 +1,8 @@
 // The simulator of serving: requests per second of processor time, and the memory of a million of them.
-#include <sys/resource.h>
-
 #include "measure.hpp"
 #include "serve/serve.hpp"
 
 namespace cortado::bench {
-namespace {
-
-double most_memory_gib() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / (1 << 20);
-}
-
-}  // namespace
 
 std::vector<Row> serve_rows() {
   const Machine machine = load_machine("mi300x-8").value();
@@ -29,8 +18,9 @@ std::vector<Row> serve_rows() {
     rows.push_back({what, static_cast<double>(generated.requests) / ns * 1e9, "requests/s", target, Better::higher});
   };
   const serve::Generated steady{.requests = 1'000'000, .users = 256, .input = {128, 128}, .output = {512, 512}};
-  measure("serving, a million requests, 128 tokens in, 512 out, 256 at a time", steady, 200'000);
-  rows.push_back({"  most memory of the process so far", most_memory_gib(), "GiB", 1, Better::lower});
+  const double most =
+      peak_mib([&] { measure("serving, a million requests, 128 tokens in, 512 out, 256 at a time", steady, 200'000); });
+  rows.push_back({"  most memory of the process", most / 1024, "GiB", 1, Better::lower});
   serve::Generated mixed = steady;
   mixed.output = {1, 1023};
   measure("  answers of 1 to 1023 tokens", mixed, std::nullopt);

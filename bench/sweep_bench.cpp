@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -149,11 +148,8 @@ class SweepBench {
   }
 
   void million() {
-    do_points(file("million.db"), 1000, 1000, 0);
-    rusage used{};
-    getrusage(RUSAGE_SELF, &used);
-    rows_.push_back(
-        {"sweep, 10^6 points: most memory of the process", static_cast<double>(used.ru_maxrss) / 1024, "MiB", 500});
+    const double most = peak_mib([&] { do_points(file("million.db"), 1000, 1000, 0); });
+    rows_.push_back({"sweep, 10^6 points: most memory of the process", most, "MiB", 500});
     const double resumed = time_ns([&] { do_points(file("million.db"), 1000, 1000, 0); });
     rows_.push_back({"  resume of the finished database", 1e-9 * resumed, "s", 2});
   }

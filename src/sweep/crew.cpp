@@ -7,8 +7,7 @@
 namespace cortado::sweep {
 
 ThreadCrew::ThreadCrew(const Question& question, const std::vector<std::string>& tables,
-                       const std::vector<std::string>& columns, std::size_t threads)
-    : queues_(threads) {
+                       const std::vector<std::string>& columns, std::size_t threads) {
   for (std::size_t i = 0; i < threads; ++i) {
     threads_.emplace_back([this, i, &question, tables, columns] { work(i, question, tables, columns); });
   }
@@ -29,10 +28,10 @@ void ThreadCrew::work(std::size_t at, const Question& question, const std::vecto
     std::vector<Task> tasks;
     {
       std::unique_lock guard(lock_);
-      for_workers_.wait(guard, [&] { return ended_ || !queues_[at].empty(); });
+      for_workers_.wait(guard, [&] { return ended_ || !waiting_.empty(); });
       if (ended_) return;
-      tasks = std::move(queues_[at].front());
-      queues_[at].pop_front();
+      tasks = std::move(waiting_.front());
+      waiting_.pop_front();
     }
     Batch batch;
     std::exception_ptr thrown;
@@ -48,10 +47,11 @@ void ThreadCrew::work(std::size_t at, const Question& question, const std::vecto
   }
 }
 
-Status ThreadCrew::give(std::size_t worker, std::vector<Task> tasks) {
+/// Whoever is free takes them: at the end of a sweep nobody waits while tasks wait for somebody else.
+Status ThreadCrew::give(std::size_t, std::vector<Task> tasks) {
   const std::scoped_lock guard(lock_);
-  queues_[worker].push_back(std::move(tasks));
-  for_workers_.notify_all();
+  waiting_.push_back(std::move(tasks));
+  for_workers_.notify_one();
   return {};
 }
 

@@ -51,7 +51,7 @@ class ThreadCrew : public Crew {
              std::size_t threads);
   ~ThreadCrew() override;
 
-  std::size_t workers() const override { return queues_.size(); }
+  std::size_t workers() const override { return threads_.size(); }
   Status give(std::size_t worker, std::vector<Task> tasks) override;
   Result<std::optional<Returned>> next(std::chrono::milliseconds most) override;
   void stop() override;
@@ -63,7 +63,7 @@ class ThreadCrew : public Crew {
   std::mutex lock_;
   std::condition_variable for_workers_;
   std::condition_variable for_boss_;
-  std::vector<std::deque<std::vector<Task>>> queues_;  // this and what follows: guarded by lock_
+  std::deque<std::vector<Task>> waiting_;  // for any thread; this and what follows: guarded by lock_
   std::deque<Returned> returned_;
   std::exception_ptr thrown_;
   bool ended_ = false;
