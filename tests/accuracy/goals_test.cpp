@@ -27,7 +27,7 @@ const std::set<std::string> kMissed{
 
 /// How many tables and figures of a publication have a goal: none disappears from the data unnoticed.
 const std::map<std::string, std::size_t> kGoals{
-    {"comppow", 11},  {"conccl", 12}, {"dma-latte", 14}, {"ficco", 3}, {"gemm", 18}, {"kraken", 23},
+    {"comppow", 11},  {"conccl", 12}, {"dma-latte", 14}, {"ficco", 3}, {"gemm", 19}, {"kraken", 23},
     {"kv-fetch", 40}, {"models", 46}, {"nccl", 9},       {"rccl", 5},  {"t3", 22},
 };
 

@@ -12,7 +12,7 @@ const std::string kHead =
 TEST(Products, ListsHavePointsAndGoals) {
   const auto lists = load_products();
   ASSERT_TRUE(lists);
-  ASSERT_EQ(lists->size(), 13U);
+  ASSERT_EQ(lists->size(), 15U);
   for (const ProductList& list : *lists) {
     EXPECT_GE(list.points.size(), 4U) << list.name;
     EXPECT_GT(list.goal_mean, 0) << list.name;
