@@ -37,6 +37,7 @@ class Question {
   virtual std::string_view name() const = 0;
   virtual std::vector<std::string> parameters() const = 0;  ///< names; "machine" is one of every question
   virtual const Ranking& ranking() const = 0;
+  virtual report::Document answer() const = 0;  ///< without rows: the facts, tables and columns that answers can have
 
   /// Whether all of it can be understood; nothing is computed.
   virtual Status check(const std::vector<Parameter>& parameters, const Machine& machine) const = 0;

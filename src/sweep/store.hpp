@@ -72,6 +72,8 @@ Status for_each_point(const Spec& spec, const std::function<Status(const std::ve
 /// Opens what a sweep wrote, or refuses it: another program's or version's file (sweep.foreign).
 Result<Database> open_results(const std::string& path, Database::Access access);
 Result<PointCounts> count_points(Database& database);
+/// How its rows compare.
+Result<Ranking> ranking_of(Database& database);
 /// A value of the table sweep; empty if it has none.
 Result<std::string> meta(Database& database, std::string_view key);
 
