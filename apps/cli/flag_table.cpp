@@ -118,10 +118,10 @@ constexpr Flag kFlags[] = {
     {"sweep", "--max-points", "N", "number64 1", "1000000", "sweeping", "Maximum number of axis combinations"},
     {"sweep", "--threads", "N", "number 1", "", "sweeping", "Points to run in parallel (default: one per core)"},
     {"sweep", "--status", "FILE", "file", "", "watching", "Show how far the sweep that writes this database has got"},
-    {"sweep", "--best", "", "", "", "showing", "The best row of each point, or of each group with --group-by"},
+    {"sweep", "--best", "", "", "", "showing", "The best row of each point; with --group-by, which is the best at most points of each group"},
     {"sweep", "--group-by", "NAMES", "", "", "showing",
      "Columns to group by, separated by commas: one row per combination"},
-    {"sweep", "--where", "SQL", "", "", "showing", "Keep only rows for which this SQL expression is true"},
+    {"sweep", "--where", "SQL", "", "", "showing", "Keep only rows for which this SQL expression is true; then --best and --group-by see only these rows"},
     {"sweep", "--columns", "NAMES", "", "", "showing",
      "Columns to show, separated by commas (default: the axes, the columns that tell rows apart, and the ranking "
      "columns)"},

@@ -43,7 +43,7 @@ class KeptCheck {
     for (const std::string& name : spec_.columns)
       CORTADO_RETURN_IF_ERROR(known("column", name, columns, "keep.columns"));
     if (!has(kept_tables, ranking_.table)) {
-      return refuse(fmt::format("rows of {} are ranked, but keep.tables does not have it", ranking_.table),
+      return refuse(fmt::format("the table {} is ranked, but keep.tables does not have it", ranking_.table),
                     fmt::format("add \"{}\", or rank the rows of another table: [rank]", ranking_.table),
                     "keep.tables");
     }

@@ -136,7 +136,7 @@ class SpecReader {
     if (is_new) return {};
     if (known->second != name) {
       return refuse(node, name,
-                    fmt::format("{} and {} differ only by case, which names of columns cannot", known->second, name),
+                    fmt::format("{} and {} differ only by case, but names of columns ignore it", known->second, name),
                     "rename one of them");
     }
     return refuse(node, name, fmt::format("{} is defined twice", name), "define each axis or fixed value once");
