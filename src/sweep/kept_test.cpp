@@ -22,8 +22,8 @@ Result<std::uint64_t> checked(const std::string& top, const std::string& rest) {
 
 TEST(Kept, WhatAnswersHaveIsAccepted) {
   for (const std::string& rest : {std::string(), std::string(kRank), kRank + std::string("within = \"speedup\"\n"),
-                                 kRank + std::string("condition = \"speedup > a AND rate <> ''\"\n"),
-                                 std::string("[keep]\ntables = [\"rows\"]\ncolumns = [\"way\", \"time_us\"]\n")}) {
+                                  kRank + std::string("condition = \"speedup > a AND rate <> ''\"\n"),
+                                  std::string("[keep]\ntables = [\"rows\"]\ncolumns = [\"way\", \"time_us\"]\n")}) {
     const auto points = checked("", rest);
     EXPECT_TRUE(points) << rest << to_string(points.error());
   }
@@ -40,7 +40,7 @@ TEST(Kept, WhatAnswersLackIsRefusedBeforeAnythingRuns) {
   const std::string rank = kRank;
   for (const Refused& one : {
            Refused{"", "[keep]\ntables = [\"rowz\"]\n", "sweep.column", "did you mean rows?"},
-           Refused{"", "[keep]\ncolumns = [\"way\", \"time\"]\n", "sweep.column", "did you mean time_us?"},
+           Refused{"", "[keep]\ncolumns = [\"way\", \"tim_us\"]\n", "sweep.column", "did you mean time_us?"},
            Refused{"", "[keep]\ncolumns = [\"way\", \"speedup\"]\n", "sweep.column", "add \"time_us\""},
            Refused{"", "[rank]\nlabel = \"wax\"\ncolumn = \"time_us\"\n", "sweep.column", "did you mean way?"},
            Refused{"", rank + "table = \"row\"\n", "sweep.column", "key rank.table"},
