@@ -27,7 +27,7 @@ class KeptCheck {
   KeptCheck(const Spec& spec, const Question& question)
       : spec_(spec),
         answer_(question.answer()),
-        ranking_(spec.ranking ? *spec.ranking : question.ranking()),
+        ranking_(ranking_of(spec, question)),
         command_(fmt::format("cortado {}", question.name())) {}
 
   Status check() {
@@ -107,7 +107,8 @@ class KeptCheck {
                              ranking_.condition, alone ? inside.error().message : alone.error().message),
                  spec_.columns.empty() ? "use an SQL expression over axes and columns"
                                        : "add its columns to keep.columns, or rank in another way: [rank]",
-                 in_file(spec_.file, 0, spec_.ranking ? "rank.condition" : "keep.columns")});
+                 in_file(spec_.file, 0,
+                         spec_.ranking && !spec_.ranking->condition.empty() ? "rank.condition" : "keep.columns")});
   }
 
   const Spec& spec_;

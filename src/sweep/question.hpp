@@ -46,4 +46,15 @@ class Question {
   virtual std::unique_ptr<Asker> asker(const Machine& machine) const = 0;
 };
 
+/// That of the spec. Which rows of a table compete the question says, if the spec does not.
+inline Ranking ranking_of(const Spec& spec, const Question& question) {
+  const Ranking& usual = question.ranking();
+  if (!spec.ranking) return usual;
+  Ranking ranking = *spec.ranking;
+  if (ranking.table != usual.table) return ranking;
+  if (ranking.within.empty()) ranking.within = usual.within;
+  if (ranking.condition.empty()) ranking.condition = usual.condition;
+  return ranking;
+}
+
 }  // namespace cortado::sweep

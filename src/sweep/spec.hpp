@@ -36,6 +36,7 @@
 //   within = "bytes"                           # column: only rows with the same value in it compete
 //   score = "tokens_per_s"                     # whose mean over points is shown
 //   condition = "policy <> 'none'"             # SQL: rows that can be chosen
+//                                              # within, condition: those of the question, if not given for its table
 //
 // An axis is a flag, a field of a machine, a name that a text refers to in braces, or a label.
 #pragma once

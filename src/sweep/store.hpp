@@ -99,10 +99,8 @@ class Store {
       : database_(std::move(database)),
         owner_(std::move(owner)),
         spec_(&spec),
-        ranking_(question.ranking()),
-        parameters_(question.parameters()) {
-    if (spec.ranking) ranking_ = *spec.ranking;
-  }
+        ranking_(sweep::ranking_of(spec, question)),
+        parameters_(question.parameters()) {}
 
   Status create(const Version& version);
   Status go_on(const Version& version, const StoreOptions& options);

@@ -64,7 +64,7 @@ class FakeQuestion : public Question {
   std::unique_ptr<Asker> asker(const Machine& machine) const override { return std::make_unique<FakeAsker>(machine); }
 
  private:
-  Ranking ranking_{.label = "way", .column = "time_us", .score = "speedup"};
+  Ranking ranking_{.label = "way", .column = "time_us", .condition = "sum > 0", .score = "speedup"};
 };
 
 /// A folder that goes with the test.
