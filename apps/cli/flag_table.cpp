@@ -59,7 +59,7 @@ constexpr Flag kFlags[] = {
      "machines, models, collectives, variants, strategies, kv-strategies, power-policies, maps, features, targets, "
      "publications or rules; json: the fields of --json output; omit it to see what can be listed"},
     {"show", "what", "WHAT", "machine|model|program", "", "", "machine, model or program"},
-    {"show", "name", "NAME", "@shown", "", "",
+    {"show", "name", "NAME", "machine @machines;model @models;program file", "", "",
      "Machine name or file; model name or config.json; program file, or - for standard input"},
     {"plan", "what", "WHAT", "@planned", "", "",
      "A collective (see cortado list collectives), or overlap for a GEMM and a collective together"},
