@@ -172,7 +172,10 @@ class Shown {
   Result<std::string> plain_sql() {
     std::vector<std::string> chosen = request_.columns;
     if (chosen.empty()) {
-      chosen = shown_axes_;
+      for (const std::string& axis : shown_axes_) {
+        const std::string asked = "asked." + axis;  // where rows have such a column, too
+        chosen.push_back(std::ranges::count(columns_, asked) > 0 ? asked : axis);
+      }
       chosen.push_back(ranking_.label);
       CORTADO_ASSIGN_OR_RETURN(const std::vector<std::string> more, distinguishing());
       chosen.insert(chosen.end(), more.begin(), more.end());

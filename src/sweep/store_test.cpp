@@ -237,6 +237,17 @@ TEST(Show, ColumnsOfGroupsHaveNamesOfTheirOwn) {
   EXPECT_EQ(std::get<std::int64_t>(by_way.at(0, "points").value()), 2);
 }
 
+TEST(Show, AnAxisThatIsAColumnOfRowsIsShownAsAsked) {
+  const Folder folder;
+  const Spec spec =
+      spec_of("question = \"fake\"\nlabels = [\"Way\"]\n[axes]\na = [1]\nb = [1]\nWay = [\"x\", \"y\"]\n");
+  ASSERT_TRUE(sweep_into(folder / "a.db", spec, 1).value());
+  const report::Table best = show_results(folder / "a.db", {.best = true})->tables[0];
+  ASSERT_EQ(best.rows.size(), 2U);
+  EXPECT_EQ(std::get<std::string>(best.at(1, "asked.Way").value()), "y");
+  EXPECT_EQ(std::get<std::string>(best.at(1, "way").value()), "fast");
+}
+
 TEST(Show, TheBestIsChosenAmongWhatTheConditionLeaves) {
   const Folder folder;
   const Spec spec = spec_of("question = \"fake\"\n[axes]\na = [1, 2]\nb = [1, 2]\n");
