@@ -40,6 +40,10 @@ std::vector<std::string> missing_modes(const Flag& flag, const std::vector<std::
 Status Arguments::set(const Flag& flag, std::vector<std::string> values) {
   for (const std::string& text : values) {
     if (const auto range = number_range(flag)) CORTADO_RETURN_IF_ERROR(check_number(flag, *range, text));
+    if (flag.is_list() && std::ranges::count(split_names(text), "") > 0) {
+      return fail("usage.value", fmt::format("{} has an empty name: '{}'", flag.long_name(), text),
+                  "separate names by single commas, or leave the flag out");
+    }
     if (!is_closed(flag)) continue;
     const std::vector<std::string> known = known_values(flag);
     if (std::ranges::count(known, text) > 0) continue;

@@ -59,7 +59,7 @@ constexpr Flag kFlags[] = {
      "machines, models, collectives, variants, strategies, kv-strategies, power-policies, maps, features, targets, "
      "publications or rules; json: the fields of --json output; omit it to see what can be listed"},
     {"show", "what", "WHAT", "machine|model|program", "", "", "machine, model or program"},
-    {"show", "name", "NAME", "@shown", "", "",
+    {"show", "name", "NAME", "machine @machines;model @models;program file", "", "",
      "Machine name or file; model name or config.json; program file, or - for standard input"},
     {"plan", "what", "WHAT", "@planned", "", "",
      "A collective (see cortado list collectives), or overlap for a GEMM and a collective together"},
@@ -118,10 +118,12 @@ constexpr Flag kFlags[] = {
     {"sweep", "--max-points", "N", "number64 1", "1000000", "sweeping", "Maximum number of axis combinations"},
     {"sweep", "--threads", "N", "number 1", "", "sweeping", "Points to run in parallel (default: one per core)"},
     {"sweep", "--status", "FILE", "file", "", "watching", "Show how far the sweep that writes this database has got"},
-    {"sweep", "--best", "", "", "", "showing", "The best row of each point, or of each group with --group-by"},
+    {"sweep", "--best", "", "", "", "showing",
+     "The best row of each point; with --group-by, which is the best at most points of each group"},
     {"sweep", "--group-by", "NAMES", "", "", "showing",
      "Columns to group by, separated by commas: one row per combination"},
-    {"sweep", "--where", "SQL", "", "", "showing", "Keep only rows for which this SQL expression is true"},
+    {"sweep", "--where", "SQL", "", "", "showing",
+     "Keep only rows for which this SQL expression is true; then --best and --group-by see only these rows"},
     {"sweep", "--columns", "NAMES", "", "", "showing",
      "Columns to show, separated by commas (default: the axes, the columns that tell rows apart, and the ranking "
      "columns)"},

@@ -87,12 +87,6 @@ constexpr List kLists[] = {
     {"@power-policies", [] { return with(power_policy_names(), {"all"}); }},
     {"@publications", [] { return with(published::publication_names(), {"all"}); }},
     {"@rules", rule_names},
-    {"@shown",
-     [] {
-       Names names = machine_names();
-       for (std::string& model : model_names()) names.push_back(std::move(model));
-       return names;
-     }},
     {"@strategies",
      [] {
        return with(names_of(strategies()), {"auto", "all"});
@@ -161,12 +155,16 @@ bool is_closed(const Flag& flag) {
   return flag.accepts.find('|') != std::string_view::npos;
 }
 
-std::vector<std::string> known_values(const Flag& flag) {
-  if (is_closed(flag)) return split(flag.accepts, '|');
-  const auto* list = std::ranges::find(kLists, flag.accepts, &List::name);
+std::vector<std::string> known_values(std::string_view accepts) {
+  if (accepts.find('|') != std::string_view::npos) return split(accepts, '|');
+  const auto* list = std::ranges::find(kLists, accepts, &List::name);
   if (list != std::end(kLists)) return list->make();
-  CORTADO_CHECK(!flag.accepts.starts_with('@'), "the list exists");
+  CORTADO_CHECK(!accepts.starts_with('@'), "the list exists");
   return {};
+}
+
+std::vector<std::string> known_values(const Flag& flag) {
+  return known_values(flag.accepts);
 }
 
 std::string alternatives(const std::vector<std::string>& names) {

@@ -21,7 +21,8 @@ struct Flag {
   /// repeated. In brackets: an optional argument, or a flag with an optional value.
   std::string_view value;
   /// Empty: any text. "a|b": one of these. "@machines": names of a list, for completion. "file": a path, for
-  /// completion. "number 1": a whole number of at least 1 that fits into 32 bits, "number64 1": 64 bits.
+  /// completion. "model @models;program file": by the command's first argument, for completion. "number 1": a whole
+  /// number of at least 1 that fits into 32 bits, "number64 1": 64 bits.
   std::string_view accepts;
   std::string_view initial;  ///< default; empty: none, or described by the meaning
   /// In which the flag has a meaning; empty: in all. "sim": in that mode. "alone|independent": in either.
@@ -62,6 +63,7 @@ std::optional<NumberRange> number_range(const Flag& flag);
 
 /// The known values of a flag: choices, or the names of its list.
 std::vector<std::string> known_values(const Flag& flag);
+std::vector<std::string> known_values(std::string_view accepts);
 
 /// "a, b or c"
 std::string alternatives(const std::vector<std::string>& names);

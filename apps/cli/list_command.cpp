@@ -14,6 +14,7 @@
 
 #include "base/text.hpp"
 #include "command.hpp"
+#include "flags.hpp"
 #include "pipeline/breakdown.hpp"
 #include "pipeline/compare.hpp"
 #include "pipeline/explain.hpp"
@@ -305,7 +306,7 @@ Result<Exit> run_list(const Arguments& arguments, Console& console) {
     return Exit::ok;
   }
   return fail("usage.topic", fmt::format("'{}' cannot be listed", wanted),
-              suggestion(wanted, list_names(), "choose one of "));
+              suggestion(wanted, known_values(*find_flag("list", "what")), "choose one of "));
 }
 
 }  // namespace

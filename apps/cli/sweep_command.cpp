@@ -58,10 +58,10 @@ Result<Exit> dry_run(const sweep::Spec& spec, const sweep::Question& question, s
   const std::size_t axes = spec.axes().size();
   console.out(fmt::format("{} of cortado {} over {} {}\n", counted(points, "point"), question.name(), axes,
                           axes == 1 ? "axis" : "axes"));
-  console.out(fmt::format("about {} on {} and {} of results, estimated from {} of the points{}\n",
-                          duration(all * sample.seconds / threads), counted(threads, "thread"),
-                          size_text(all * sample.bytes), sample.points,
-                          sample.failed > 0 ? fmt::format("; {} of them failed", sample.failed) : ""));
+  console.out(fmt::format(
+      "about {} on {} and {} of results, estimated from {} of the points{}\n", duration(all * sample.seconds / threads),
+      counted(threads, "thread"), size_text(all * sample.bytes), sample.points,
+      sample.failed > 0 ? fmt::format("; {} failed; {}", sample.failed, sample.first_failure) : ""));
   return Exit::ok;
 }
 

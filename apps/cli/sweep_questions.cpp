@@ -86,6 +86,8 @@ class CommandQuestion : public sweep::Question {
 
   const sweep::Ranking& ranking() const override { return swept_.ranking; }
 
+  Document answer() const override { return swept_.answer(); }
+
   Status check(const std::vector<sweep::Parameter>& parameters, const Machine& machine) const override {
     CORTADO_ASSIGN_OR_RETURN(const Arguments arguments, arguments_of(swept_, parameters));
     return swept_.check(arguments, machine);

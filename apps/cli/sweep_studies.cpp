@@ -31,8 +31,8 @@ Outcome<Document> shown(const Outcome<Report>& report, Document (*document)(cons
   return document(*report);
 }
 
-// Every question has what its flags say (asked; nothing is computed), the answer to it, and what it remembers of a
-// machine from one point to the next.
+// Every question has what its flags say (asked; nothing is computed), the answer to it (and one that is empty), and
+// what it remembers of a machine from one point to the next.
 
 // --- overlap ---------------------------------------------------------------------------------------------------------
 
@@ -59,6 +59,8 @@ struct OverlapQuestion {
     if (objective) asked.options.objective = *objective;
     return asked;
   }
+
+  static Document empty() { return pipeline::overlap_document({}); }
 
   static Outcome<Document> answer(const Asked& asked, const Machine& machine, Memory&) {
     return shown(pipeline::study_overlap(asked.problem, machine, asked.options), pipeline::overlap_document);
@@ -87,6 +89,8 @@ struct BenchQuestion {
     request.warmup = 0;
     return request;
   }
+
+  static Document empty() { return report::bench_document({}); }
 
   static Outcome<Document> answer(const Asked& request, const Machine& machine, Memory& memory) {
     const auto plan = pipeline::plan_bench(request, machine, {}, &memory.chooser);
@@ -131,6 +135,8 @@ struct PowerQuestion {
     return asked;
   }
 
+  static Document empty() { return report::power_document({}); }
+
   static Outcome<Document> answer(const Asked& asked, const Machine& machine, Memory&) {
     return shown(pipeline::study_power(asked.request, machine, asked.options), report::power_document);
   }
@@ -158,6 +164,8 @@ struct ModelQuestion {
     return asked;
   }
 
+  static Document empty() { return pipeline::model_document({}, false); }
+
   static Outcome<Document> answer(const Asked& asked, const Machine& machine, Memory& memory) {
     auto report = memory.study.run(asked.request, asked.options);
     if (!report) return fail(report.error());
@@ -178,6 +186,8 @@ struct KvQuestion {
     return kv_request(arguments);
   }
 
+  static Document empty() { return pipeline::kv_document({}); }
+
   static Outcome<Document> answer(const Asked& request, const Machine& machine, Memory&) {
     return shown(serve::study_kv_request(request, machine, 1), pipeline::kv_document);
   }
@@ -196,6 +206,8 @@ struct ServeQuestion {
     CORTADO_RETURN_IF_ERROR(arguments.check(serve_modes(arguments)));
     return serve_request(arguments);
   }
+
+  static Document empty() { return serve::serve_document({}); }
 
   static Outcome<Document> answer(const Asked& request, const Machine&, Memory& memory) {
     return shown(memory.study.run(request, {}), serve::serve_document);
@@ -249,6 +261,7 @@ SweptCommand swept(std::string_view command, std::string_view argument, std::str
           argument,
           parameter,
           std::move(ranking),
+          Question::empty,
           check_question<Question>,
           [](const Machine& machine) -> std::unique_ptr<CommandStudy> {
             return std::make_unique<StudyOf<Question>>(machine);
@@ -262,7 +275,7 @@ const std::vector<SweptCommand>& swept_commands() {
       swept<OverlapQuestion>("overlap", "collective", "collective",
                              {.label = "strategy", .column = "time_us", .condition = "NOT bound", .score = "speedup"}),
       swept<BenchQuestion>("bench", "what", "collective",
-                           {.label = "variant", .column = "time_us", .score = "busbw_GBps"}),
+                           {.label = "variant", .column = "time_us", .within = "bytes", .score = "busbw_GBps"}),
       swept<ModelQuestion>(
           "model", "name", "model",
           {.label = "system", .column = "time_us", .condition = "system <> 'ideal'", .score = "speedup"}),
@@ -270,8 +283,12 @@ const std::vector<SweptCommand>& swept_commands() {
       swept<ServeQuestion>(
           "serve-sim", "", "",
           {.label = "way", .column = "output_tokens_per_s", .greatest = true, .score = "output_tokens_per_s"}),
+      // A GEMM or a collective alone is a part of what is asked about, unless there is nothing else.
       swept<PowerQuestion>("power", "collective", "collective",
-                           {.label = "policy", .column = "time_us", .score = "energy_J"})};
+                           {.label = "policy",
+                            .column = "time_us",
+                            .condition = "what = 'both' OR coalesce(gemm, '') = '' OR coalesce(collective, '') = ''",
+                            .score = "energy_J"})};
   return all;
 }
 

@@ -31,6 +31,7 @@ struct SweptCommand {
   std::string_view argument;   ///< of the command line, if it has one
   std::string_view parameter;  ///< as a spec calls it
   sweep::Ranking ranking;
+  report::Document (*answer)();  ///< without rows
   Status (*check)(const Arguments&, const Machine&);
   std::unique_ptr<CommandStudy> (*study)(const Machine&);
 };

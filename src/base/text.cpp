@@ -216,6 +216,7 @@ std::string escape_control(std::string_view text) {
 
 std::string nearest_name(std::string_view wrong, const std::vector<std::string>& candidates) {
   std::string best;
+  if (wrong.empty()) return best;  // as near to one as to another
   std::size_t best_distance = std::max<std::size_t>(2, wrong.size() / 2) + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(wrong, candidate);

@@ -83,6 +83,7 @@ TEST(NearestName, SuggestsOnlyWhatIsNear) {
   const std::vector<std::string> names{"all-gather", "all-to-all", "broadcast"};
   EXPECT_EQ(nearest_name("allgather", names), "all-gather");
   EXPECT_EQ(nearest_name("xyz", names), "");
+  EXPECT_EQ(nearest_name("", {"m", "k"}), "");
 }
 
 TEST(TextTable, AlignsNumbersRightAndWordsLeft) {

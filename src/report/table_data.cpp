@@ -1,4 +1,7 @@
 // Tables for programs: JSON and CSV, and what their keys mean.
+#include <algorithm>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "base/check.hpp"
@@ -59,10 +62,22 @@ Json json_of(const Cell& cell) {
 }
 
 Json json_of(const Table& table) {
+  // Where "a" is a value, "a.b" is not in an object a.
+  std::vector<bool> nested;
+  for (const Column& column : table.columns) {
+    nested.push_back(std::ranges::none_of(
+        table.columns, [&](const Column& other) { return column.key.starts_with(other.key + '.'); }));
+  }
   Json rows = Json::array();
   for (const Row& row : table.rows) {
     Json object = Json::object();
-    for (std::size_t c = 0; c < row.size(); ++c) set(table.columns[c].key, row[c], object);
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      if (nested[c]) {
+        set(table.columns[c].key, row[c], object);
+      } else {
+        object[table.columns[c].key] = json_of(row[c]);
+      }
+    }
     rows.push_back(std::move(object));
   }
   return rows;

@@ -170,6 +170,15 @@ TEST(Table, ObjectsOfWhichNothingIsKnownAreNull) {
   EXPECT_EQ(rows[1], (Json{{"part", nullptr}}));
 }
 
+TEST(Table, AValueWhoseNameBeginsOthersIsNoObject) {
+  Document document{.schema = "x"};
+  Table table{.columns = {{.key = "part.a"}, {.key = "part"}, {.key = "part.a.b"}, {.key = "other.a"}}};
+  table.add({1, 2, 3, 4});
+  document.tables.push_back(table);
+  EXPECT_EQ(Json::parse(to_json(document))["rows"][0],
+            (Json{{"part", 2}, {"part.a", 1}, {"part.a.b", 3}, {"other", {{"a", 4}}}}));
+}
+
 TEST(Table, NumbersThatAreNoneAreEmpty) {
   for (const double value : {std::nan(""), std::numeric_limits<double>::infinity()}) {
     const Document document = copies({{"a", {1}, value, 0}, {"b", {1}, 1, 0}});

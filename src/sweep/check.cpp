@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "sweep/kept.hpp"
 #include "sweep/machine_fields.hpp"
 #include "sweep/store.hpp"
 #include "sweep/worker.hpp"
@@ -47,9 +48,14 @@ class SpecCheck {
       }
       return unknown(axis->name, axis->line, axis->name, known_);
     }
+    std::vector<std::string> names;
+    for (const Axis* axis : axes) names.push_back(axis->name);
+    for (const std::string& label : spec_.labels) {
+      if (std::ranges::count(names, label) > 0) continue;
+      return fail({"sweep.name", fmt::format("the label \"{}\" is not an axis of the spec", label),
+                   suggestion(label, names, "axes: "), in_file(spec_.file, 0, "labels")});
+    }
     for (const std::string& name : used_) {
-      std::vector<std::string> names;
-      for (const Axis* axis : axes) names.push_back(axis->name);
       if (std::ranges::count(names, name) == 0) {
         return fail({"sweep.name", fmt::format("{{{}}} is not an axis of the spec", name),
                      suggestion(name, names, "axes: "), in_file(spec_.file)});
@@ -126,6 +132,7 @@ class SpecCheck {
 Result<std::uint64_t> check_spec(const Spec& spec, const Question& question, std::uint64_t most) {
   SpecCheck check(spec, question);
   CORTADO_RETURN_IF_ERROR(check.names());
+  CORTADO_RETURN_IF_ERROR(check_kept(spec, question));
   if (spec.size() > most) {
     return fail({"sweep.points", fmt::format("the axes have {} combinations, more than {}", spec.size(), most),
                  fmt::format("remove values, or allow them with --max-points {}", spec.size()), in_file(spec.file)});
@@ -171,7 +178,11 @@ Result<Sample> sample_points(const Spec& spec, const Question& question, std::ui
         sample.bytes += text != nullptr ? static_cast<double>(text->size()) + 1 : 9;
       }
     }
-    if (batch.points.front().answer->failure) ++sample.failed;
+    if (const auto& failure = batch.points.front().answer->failure) {
+      if (sample.failed++ == 0) {
+        sample.first_failure = fmt::format("the first, point {}: {}: {}", task.point, failure->code, failure->message);
+      }
+    }
     if (sample.seconds > kSampleSeconds) break;
   }
   sample.seconds /= static_cast<double>(std::max<std::uint64_t>(sample.points, 1));

@@ -37,6 +37,7 @@ class Question {
   virtual std::string_view name() const = 0;
   virtual std::vector<std::string> parameters() const = 0;  ///< names; "machine" is one of every question
   virtual const Ranking& ranking() const = 0;
+  virtual report::Document answer() const = 0;  ///< without rows: the facts, tables and columns that answers can have
 
   /// Whether all of it can be understood; nothing is computed.
   virtual Status check(const std::vector<Parameter>& parameters, const Machine& machine) const = 0;
@@ -44,5 +45,16 @@ class Question {
   /// The machine outlives the asker.
   virtual std::unique_ptr<Asker> asker(const Machine& machine) const = 0;
 };
+
+/// That of the spec. Which rows of a table compete the question says, if the spec does not.
+inline Ranking ranking_of(const Spec& spec, const Question& question) {
+  const Ranking& usual = question.ranking();
+  if (!spec.ranking) return usual;
+  Ranking ranking = *spec.ranking;
+  if (ranking.table != usual.table) return ranking;
+  if (ranking.within.empty()) ranking.within = usual.within;
+  if (ranking.condition.empty()) ranking.condition = usual.condition;
+  return ranking;
+}
 
 }  // namespace cortado::sweep

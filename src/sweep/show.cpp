@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,11 +10,15 @@
 #include "base/text.hpp"
 #include "sweep/owner.hpp"
 #include "sweep/store.hpp"
+#include "sweep/views.hpp"
 
 namespace cortado::sweep {
 namespace {
 
 using report::Cell;
+
+/// Columns of groups, besides what they are grouped by.
+constexpr std::string_view kOfGroups[] = {"rows", "points", "wins", "mean", "least", "most", "mean_regret"};
 
 report::Cell cell_of(const Cell::Value& value) {
   return std::visit(
@@ -38,7 +43,11 @@ Result<std::string> first_failure(Database& database) {
 
 class Shown {
  public:
-  Shown(Database& database, const ShowRequest& request) : database_(database), request_(request) {}
+  Shown(Database& database, const ShowRequest& request) : database_(database), request_(request) {
+    for (const std::string& name : request.group_by) {
+      if (std::ranges::count(keys_, name) == 0) keys_.push_back(name);
+    }
+  }
 
   Result<report::Document> document() {
     CORTADO_RETURN_IF_ERROR(read_meta());
@@ -61,9 +70,14 @@ class Shown {
     }
     CORTADO_RETURN_IF_ERROR(check_columns());
     CORTADO_RETURN_IF_ERROR(check_condition());
-    CORTADO_ASSIGN_OR_RETURN(const std::string sql,
-                             request_.group_by.empty() ? plain_sql() : Result<std::string>(grouped_sql()));
+    CORTADO_ASSIGN_OR_RETURN(const std::string sql, keys_.empty() ? plain_sql() : Result<std::string>(grouped_sql()));
     CORTADO_ASSIGN_OR_RETURN(report::Table table, rows(sql));
+    if (table.rows.empty() && request_.best && !request_.where.empty()) {
+      document.notes.push_back(
+          ranking_.condition.empty()
+              ? "no row is left by --where"
+              : fmt::format("no row is left by --where that can be the best ({})", ranking_.condition));
+    }
     table.charts = charts(table);
     document.tables = {std::move(table)};
     return document;
@@ -76,9 +90,7 @@ class Shown {
       return {};
     };
     CORTADO_RETURN_IF_ERROR(get(question_, "question"));
-    CORTADO_RETURN_IF_ERROR(get(label_, "rank_label"));
-    CORTADO_RETURN_IF_ERROR(get(column_, "rank_column"));
-    CORTADO_RETURN_IF_ERROR(get(score_, "rank_score"));
+    CORTADO_ASSIGN_OR_RETURN(ranking_, ranking_of(database_));
     std::string shown;
     CORTADO_RETURN_IF_ERROR(get(shown, "shown_axes"));
     shown_axes_ = split(shown, '\n');
@@ -100,11 +112,18 @@ class Shown {
   }
 
   Status check_columns() const {
-    if (!request_.group_by.empty() && !request_.columns.empty()) {
+    if (!keys_.empty() && !request_.columns.empty()) {
       return fail({"sweep.column", "groups have columns of their own: points, winner, mean, least and most",
                    "drop --columns or --group-by"});
     }
-    for (const auto* names : {&request_.group_by, &request_.columns}) {
+    if (request_.best && !ranked()) {
+      return fail({"sweep.column",
+                   fmt::format("the best rows are those with the {} {}, but the results have no column {}",
+                               ranking_.greatest ? "greatest" : "least", ranking_.column,
+                               std::ranges::count(columns_, ranking_.column) > 0 ? ranking_.label : ranking_.column),
+                   "drop --best, or run the sweep again with this column in [keep]", in_file(database_.path())});
+    }
+    for (const auto* names : {&keys_, &request_.columns}) {
       for (const std::string& name : *names) {
         if (std::ranges::count(columns_, name) > 0) continue;
         return fail({"sweep.column", fmt::format("the results have no column {}", name), suggestion(name, columns_),
@@ -121,22 +140,29 @@ class Shown {
     return {};
   }
 
-  std::string condition() const { return request_.where.empty() ? "1" : fmt::format("({})", request_.where); }
+  /// What is chosen or grouped among.
+  std::string rows_left() const {
+    return request_.where.empty() ? "results" : fmt::format("(SELECT * FROM results WHERE ({}))", request_.where);
+  }
 
-  bool ranked() const { return std::ranges::count(columns_, column_) > 0 && std::ranges::count(columns_, label_) > 0; }
-  const std::string& scored() const { return std::ranges::count(columns_, score_) > 0 ? score_ : column_; }
+  bool ranked() const {
+    return std::ranges::count(columns_, ranking_.column) > 0 && std::ranges::count(columns_, ranking_.label) > 0;
+  }
+  const std::string& scored() const {
+    return std::ranges::count(columns_, ranking_.score) > 0 ? ranking_.score : ranking_.column;
+  }
 
   /// Columns before the one that ranks, in which rows of a point differ though they have the same label.
   Result<std::vector<std::string>> distinguishing() {
     std::vector<std::string> found;
     if (!ranked()) return found;
     for (const std::string& name : columns_) {
-      if (name == column_) break;
-      if (name == "row" || name == label_ || std::ranges::count(axes_, name) > 0) continue;
+      if (name == ranking_.column) break;
+      if (name == "row" || name == ranking_.label || std::ranges::count(axes_, name) > 0) continue;
       CORTADO_ASSIGN_OR_RETURN(Statement differ,
                                database_.prepare(fmt::format(
                                    "SELECT 1 FROM results GROUP BY point, {} HAVING count(DISTINCT {}) > 1 LIMIT 1",
-                                   sql_name(label_), sql_name(name))));
+                                   sql_name(ranking_.label), sql_name(name))));
       CORTADO_ASSIGN_OR_RETURN(const bool row, differ.step());
       if (row) found.push_back(name);
     }
@@ -146,11 +172,14 @@ class Shown {
   Result<std::string> plain_sql() {
     std::vector<std::string> chosen = request_.columns;
     if (chosen.empty()) {
-      chosen = shown_axes_;
-      chosen.push_back(label_);
+      for (const std::string& axis : shown_axes_) {
+        const std::string asked = "asked." + axis;  // where rows have such a column, too
+        chosen.push_back(std::ranges::count(columns_, asked) > 0 ? asked : axis);
+      }
+      chosen.push_back(ranking_.label);
       CORTADO_ASSIGN_OR_RETURN(const std::vector<std::string> more, distinguishing());
       chosen.insert(chosen.end(), more.begin(), more.end());
-      chosen.insert(chosen.end(), {column_, score_});
+      chosen.insert(chosen.end(), {ranking_.column, ranking_.score});
     }
     std::vector<std::string> names;
     for (const std::string& name : chosen) {
@@ -158,46 +187,75 @@ class Shown {
         names.push_back(sql_name(name));
       }
     }
-    return fmt::format("SELECT {} FROM {} WHERE {} ORDER BY point, row", join(names),
-                       request_.best && ranked() ? "best" : "results", condition());
+    return fmt::format("SELECT {} FROM {} ORDER BY point, row", join(names),
+                       request_.best ? fmt::format("({})", best_sql(ranking_, rows_left())) : rows_left());
+  }
+
+  bool is_key(const std::string& name) const { return std::ranges::count(keys_, name) > 0; }
+
+  /// A key that is called like a column that all groups have is by.NAME.
+  std::string key_name(const std::string& name) const {
+    return std::ranges::count(kOfGroups, name) > 0 ? "by." + name : name;
   }
 
   std::string grouped_sql() const {
-    std::vector<std::string> names;
-    for (const std::string& name : request_.group_by) names.push_back(sql_name(name));
-    const std::string by = join(names);
-    if (!ranked()) {
-      return fmt::format("SELECT {}, count(*) AS \"rows\" FROM results WHERE {} GROUP BY {} ORDER BY {}", by,
-                         condition(), by, by);
+    std::vector<std::string> keys;
+    std::vector<std::string> named;
+    std::vector<std::string> places;  // of the keys, for GROUP BY
+    for (const std::string& key : keys_) {
+      keys.push_back(sql_name(key));
+      named.push_back(fmt::format("{} AS {}", sql_name(key), sql_name(key_name(key))));
+      places.push_back(fmt::format("{}", places.size() + 1));
     }
-    const std::string label = sql_name(label_);
+    if (!ranked()) {
+      return fmt::format("SELECT {}, count(*) AS \"rows\" FROM {} GROUP BY {} ORDER BY {}", join(named), rows_left(),
+                         join(places), join(places));
+    }
+    const std::string label = sql_name(ranking_.label);
     const std::string score = sql_name(scored());
     if (request_.best) {
+      // Names with # are those of no axis.
+      std::vector<std::string> inner;
+      std::vector<std::string> outer;
+      for (std::size_t i = 0; i < keys_.size(); ++i) {
+        inner.push_back(fmt::format("{} AS \"#{}\"", keys[i], i));
+        outer.push_back(fmt::format("\"#{}\" AS {}", i, sql_name(key_name(keys_[i]))));
+      }
+      const std::string winners =
+          is_key(ranking_.label)
+              ? ""
+              : fmt::format("group_concat(CASE WHEN \"#place\" = 1 THEN \"#label\" END, ', ') AS {}, ",
+                            sql_name(key_name(ranking_.label)));
       return fmt::format(
-          // Names that no axis has.
-          "SELECT {0}, sum(\"#n\") AS points, group_concat(CASE WHEN \"#place\" = 1 THEN {1} END, ', ') AS {1}, "
-          "max(\"#n\") AS wins, sum(\"#sum\") / sum(\"#n\") AS mean, min(\"#low\") AS least, max(\"#high\") AS most "
-          "FROM (SELECT {0}, {1}, count(*) AS \"#n\", sum({2}) AS \"#sum\", min({2}) AS \"#low\", max({2}) AS "
-          "\"#high\", rank() OVER (PARTITION BY {0} ORDER BY count(*) DESC) AS \"#place\" FROM best WHERE {3} GROUP BY "
-          "{0}, {1} ORDER BY {0}, {1}) GROUP BY {0} ORDER BY {0}",
-          by, label, score, condition());
+          "SELECT {0}, sum(\"#n\") AS points, {1}max(\"#n\") AS wins, sum(\"#sum\") * 1.0 / sum(\"#scores\") AS mean, "
+          "min(\"#low\") AS least, max(\"#high\") AS most FROM (SELECT {2}, {3} AS \"#label\", count(*) AS \"#n\", "
+          "count({4}) AS \"#scores\", sum({4}) AS \"#sum\", min({4}) AS \"#low\", max({4}) AS \"#high\", rank() OVER "
+          "(PARTITION BY {5} ORDER BY count(*) DESC) AS \"#place\" FROM ({6}) GROUP BY {7}, \"#label\" ORDER BY {7}, "
+          "\"#label\") GROUP BY {7} ORDER BY {7}",
+          join(outer), winners, join(inner), label, score, join(keys), best_sql(ranking_, rows_left()), join(places));
+    }
+    if (!is_key(ranking_.label)) {
+      named.push_back(fmt::format("{} AS {}", label, sql_name(key_name(ranking_.label))));
+      places.push_back(fmt::format("{}", places.size() + 1));
     }
     return fmt::format(
-        "SELECT {0}, {1}, count(*) AS points, sum(regret = 0) AS wins, avg({2}) AS mean, min({2}) AS least, max({2}) "
-        "AS "
-        "most, avg(regret) AS mean_regret FROM regret WHERE {3} GROUP BY {0}, {1} ORDER BY {0}, {1}",
-        by, label, score, condition());
+        "SELECT {0}, count(*) AS points, sum(regret = 0) AS wins, avg({1}) AS mean, min({1}) AS least, max({1}) AS "
+        "most, avg(regret) AS mean_regret FROM ({2}) GROUP BY {3} ORDER BY {3}",
+        join(named), score, regret_sql(ranking_, rows_left()), join(places));
   }
 
   Result<Statement> prepared(const std::string& sql) {
     auto statement = database_.prepare(sql);
     if (statement) return statement;
-    Diagnostic wrong = statement.error();
-    // All of the statement but the condition is ours.
+    return fail(of_condition(statement.error()));
+  }
+
+  /// All of a statement but the condition is ours.
+  Diagnostic of_condition(Diagnostic wrong) const {
     if (!request_.where.empty()) {
       wrong.hint = "--where takes an SQL condition on the columns, such as 'speedup > 1.2'";
     }
-    return fail(std::move(wrong));
+    return wrong;
   }
 
   Result<report::Table> rows(const std::string& sql) {
@@ -209,8 +267,9 @@ class Shown {
           {.key = name, .head = head_of(name), .meaning = meaning_of(name), .notation = report::Notation::shortest});
     }
     for (;;) {
-      CORTADO_ASSIGN_OR_RETURN(const bool row, statement.step());
-      if (!row) return table;
+      const auto row = statement.step();
+      if (!row) return fail(of_condition(row.error()));
+      if (!*row) return table;
       report::Row cells;
       for (int i = 0; i < statement.columns(); ++i) cells.push_back(cell_of(statement.value(i)));
       table.rows.push_back(std::move(cells));
@@ -218,54 +277,62 @@ class Shown {
   }
 
   bool of_score(const std::string& name) const {
-    return !request_.group_by.empty() && (name == "mean" || name == "least" || name == "most");
+    return !keys_.empty() && (name == "mean" || name == "least" || name == "most");
   }
 
-  bool of_groups_best() const { return !request_.group_by.empty() && request_.best && ranked(); }
+  bool of_groups_best() const { return !keys_.empty() && request_.best; }
+  /// The column of groups that has their most frequent winners.
+  bool is_winner(const std::string& name) const {
+    return of_groups_best() && !is_key(ranking_.label) && name == key_name(ranking_.label);
+  }
 
   std::string head_of(const std::string& name) const {
     // The best of every point, whichever it is: not only what is named.
-    if (of_groups_best() && name == label_) return "most often best";
+    if (is_winner(name)) return "most often best";
     return of_score(name) ? fmt::format("{} {}{}", name, of_groups_best() ? "best " : "", scored()) : name;
   }
 
   std::string meaning_of(const std::string& name) const {
-    if (name == "points") return "of the group";
-    if (of_groups_best() && name == label_) return "best at most points of the group; several: at equally many";
-    if (name == "wins") return "points at which it is best";
+    if (is_winner(name)) return "best at most points of the group; several: at equally many";
     if (of_score(name)) {
       return fmt::format("{}{} over the group", scored(), of_groups_best() ? " of the best of every point" : "");
     }
-    if (name == "mean_regret") return fmt::format("{} over that of the best, minus 1, on average", column_);
+    if (!keys_.empty()) {
+      if (name == "points") return "of the group";
+      if (name == "wins") return "points at which it is best";
+      if (name == "mean_regret") return fmt::format("{} over that of the best, minus 1, on average", ranking_.column);
+    }
     return std::ranges::count(axes_, name) > 0 ? "axis" : fmt::format("as in cortado {} --json", question_);
   }
 
   std::vector<report::Chart> charts(const report::Table& table) const {
     using Kind = report::Chart::Kind;
     if (!ranked() || table.rows.empty()) return {};
-    if (request_.group_by.size() == 2 && request_.best) {
+    std::vector<std::string> labels;
+    for (const std::string& key : keys_) labels.push_back(key_name(key));
+    const std::string winner = key_name(ranking_.label);
+    if (keys_.size() == 2 && request_.best && !is_key(ranking_.label)) {
       return {{.kind = Kind::map,
-               .title = fmt::format("{} of the best {}, mean", score_, label_),
+               .title = fmt::format("{} of the best {}, mean", scored(), ranking_.label),
                .values = {"mean"},
-               .labels = request_.group_by,
-               .series = {label_},
-               .about = fmt::format("Colour: {}; words: the {} that is best most often.", score_, label_)}};
+               .labels = labels,
+               .series = {winner},
+               .about = fmt::format("Colour: {}; words: the {} that is best most often.", scored(), ranking_.label)}};
     }
-    if (request_.group_by.size() != 1) return {};
+    if (keys_.size() != 1) return {};
     report::Chart lines{.kind = Kind::lines,
-                        .title = fmt::format("{} over {}, mean", score_, request_.group_by[0]),
+                        .title = fmt::format("{} over {}, mean", scored(), keys_[0]),
                         .values = {"mean"},
-                        .labels = request_.group_by};
-    if (!request_.best) lines.series = {label_};
+                        .labels = labels};
+    if (!request_.best && !is_key(ranking_.label)) lines.series = {winner};
     return {lines};
   }
 
   Database& database_;
   const ShowRequest& request_;
   std::string question_;
-  std::string label_;
-  std::string column_;
-  std::string score_;
+  Ranking ranking_;
+  std::vector<std::string> keys_;  // to group by
   PointCounts counts_;
   std::vector<std::string> axes_;
   std::vector<std::string> shown_axes_;  // the first of every zip

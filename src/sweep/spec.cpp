@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -20,7 +21,7 @@ namespace {
 
 constexpr SizeLimit kSpecFiles{Bytes{16ULL << 20}, "specs of sweeps"};
 /// Columns of the database that no axis may have.
-constexpr std::string_view kReserved[] = {"point", "state", "made_by", "machine_hash", "row"};
+constexpr std::string_view kReserved[] = {"point", "state", "made_by", "machine_hash", "row", "regret"};
 
 class SpecReader {
  public:
@@ -60,17 +61,27 @@ class SpecReader {
     CORTADO_ASSIGN_OR_RETURN(const toml::table* const table, table_of("rank"));
     if (table == nullptr) return {};
     CORTADO_RETURN_IF_ERROR(
-        check_keys(*table, {"table", "label", "column", "greatest", "score", "condition"}, "rank."));
+        check_keys(*table, {"table", "label", "column", "greatest", "within", "score", "condition"}, "rank."));
     Ranking ranking;
-    const auto text = [&](const char* key, std::string& value) {
-      value = (*table)[key].value<std::string>().value_or(value);
-    };
-    text("table", ranking.table);
-    text("label", ranking.label);
-    text("column", ranking.column);
-    text("score", ranking.score);
-    text("condition", ranking.condition);
-    ranking.greatest = (*table)["greatest"].value<bool>().value_or(false);
+    for (const auto& [key, value] : {std::pair{"table", &ranking.table},
+                                     {"label", &ranking.label},
+                                     {"column", &ranking.column},
+                                     {"within", &ranking.within},
+                                     {"score", &ranking.score},
+                                     {"condition", &ranking.condition}}) {
+      const toml::node* const node = table->get(key);
+      if (node == nullptr) continue;
+      if (!node->is_string()) {
+        return refuse(*node, fmt::format("rank.{}", key), fmt::format("{} is not a string", key), "put it in quotes");
+      }
+      *value = **node->as_string();
+    }
+    if (const toml::node* const greatest = table->get("greatest")) {
+      if (!greatest->is_boolean()) {
+        return refuse(*greatest, "rank.greatest", "greatest is neither true nor false", "write it without quotes");
+      }
+      ranking.greatest = **greatest->as_boolean();
+    }
     if (ranking.label.empty() || ranking.column.empty()) {
       return refuse(*table, "rank", "label or column is missing", "set both to strings");
     }
@@ -116,11 +127,18 @@ class SpecReader {
   }
 
   Status add_name(const std::string& name, const toml::node& node) {
-    if (std::ranges::count(kReserved, name) > 0) {
+    const std::string lower = folded(name);
+    if (std::ranges::count(kReserved, lower) > 0) {
       return refuse(node, name, fmt::format("{} is the name of a column in every results database", name),
                     "rename the axis");
     }
-    if (names_.insert(name).second) return {};
+    const auto [known, is_new] = names_.emplace(lower, name);
+    if (is_new) return {};
+    if (known->second != name) {
+      return refuse(node, name,
+                    fmt::format("{} and {} differ only by case, but names of columns ignore it", known->second, name),
+                    "rename one of them");
+    }
     return refuse(node, name, fmt::format("{} is defined twice", name), "define each axis or fixed value once");
   }
 
@@ -214,11 +232,19 @@ class SpecReader {
   const toml::table& root_;
   std::string file_;
   std::string folder_;
-  std::set<std::string> names_;
+  std::map<std::string, std::string> names_;  // by the name in lower case, as columns are told apart
   Spec spec_;
 };
 
 }  // namespace
+
+std::string folded(std::string_view name) {
+  std::string lower(name);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
 
 std::string text_of(const Value& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;

@@ -33,8 +33,10 @@
 //   table = "policies"
 //   label = "policy"                           # column that names a row
 //   column = "time_us"                         # that decides; `greatest = true`: more is better
+//   within = "bytes"                           # column: only rows with the same value in it compete
 //   score = "tokens_per_s"                     # whose mean over points is shown
 //   condition = "policy <> 'none'"             # SQL: rows that can be chosen
+//                                              # within, condition: those of the question, if not given for its table
 //
 // An axis is a flag, a field of a machine, a name that a text refers to in braces, or a label.
 #pragma once
@@ -93,6 +95,7 @@ struct Ranking {
   std::string label;        ///< column that names a row: "strategy"
   std::string column;       ///< that decides
   bool greatest = false;    ///< more is better
+  std::string within{};     ///< column: of a point, rows with the same value in it compete; empty: all of its rows
   std::string condition{};  ///< SQL: rows that can be chosen; empty: all
   std::string score;        ///< column that is worth a mean over points: "speedup"
 };
@@ -122,6 +125,9 @@ Result<Spec> parse_spec(const std::string& text, const std::string& file);
 /// A .toml file, or the name of a shipped study (study_names).
 Result<Spec> load_spec(const std::string& name_or_path);
 std::vector<std::string> study_names();
+
+/// As SQL compares names of columns: in lower case, of ASCII only.
+std::string folded(std::string_view name);
 
 /// The names in braces: "{m}x3584x{k}" has m and k.
 std::vector<std::string> names_in_braces(std::string_view text);

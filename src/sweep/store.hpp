@@ -72,6 +72,8 @@ Status for_each_point(const Spec& spec, const std::function<Status(const std::ve
 /// Opens what a sweep wrote, or refuses it: another program's or version's file (sweep.foreign).
 Result<Database> open_results(const std::string& path, Database::Access access);
 Result<PointCounts> count_points(Database& database);
+/// How its rows compare.
+Result<Ranking> ranking_of(Database& database);
 /// A value of the table sweep; empty if it has none.
 Result<std::string> meta(Database& database, std::string_view key);
 
@@ -97,10 +99,8 @@ class Store {
       : database_(std::move(database)),
         owner_(std::move(owner)),
         spec_(&spec),
-        ranking_(question.ranking()),
-        parameters_(question.parameters()) {
-    if (spec.ranking) ranking_ = *spec.ranking;
-  }
+        ranking_(sweep::ranking_of(spec, question)),
+        parameters_(question.parameters()) {}
 
   Status create(const Version& version);
   Status go_on(const Version& version, const StoreOptions& options);

@@ -26,6 +26,7 @@ std::string frame_key(const Spec& spec) {
     const Ranking& rank = *spec.ranking;
     text += fmt::format("\nrank {} {} {} {} {} {}", rank.table, rank.label, rank.column, rank.greatest, rank.score,
                         rank.condition);
+    if (!rank.within.empty()) text += fmt::format("\nwithin {}", rank.within);
   }
   return hash_of(fmt::format("{}\n{}\n{}", text, join(spec.tables), join(spec.columns)));
 }
@@ -67,11 +68,31 @@ Result<std::string> meta(Database& database, std::string_view key) {
   return row ? statement.text(0) : std::string();
 }
 
+Result<Ranking> ranking_of(Database& database) {
+  Ranking ranking;
+  std::string order;
+  for (const auto& [key, value] : {std::pair{"rank_table", &ranking.table},
+                                   {"rank_label", &ranking.label},
+                                   {"rank_column", &ranking.column},
+                                   {"rank_order", &order},
+                                   {"rank_within", &ranking.within},
+                                   {"rank_condition", &ranking.condition},
+                                   {"rank_score", &ranking.score}}) {
+    CORTADO_ASSIGN_OR_RETURN(*value, meta(database, key));
+  }
+  ranking.greatest = order == "greatest";
+  return ranking;
+}
+
 Result<Database> open_results(const std::string& path, Database::Access access) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
     return fail({"sweep.database", "the file does not exist",
                  fmt::format("create it with cortado sweep SPEC -o {}", path), in_file(path), About::environment});
+  }
+  if (std::filesystem::file_size(path, ignored) == 0 && !ignored) {
+    return fail({"sweep.database", "the file is empty", fmt::format("fill it with cortado sweep SPEC -o {}", path),
+                 in_file(path), About::environment});
   }
   CORTADO_ASSIGN_OR_RETURN(Database database, Database::open(path, access));
   CORTADO_ASSIGN_OR_RETURN(const std::int64_t application, database.count("PRAGMA application_id"));
@@ -148,6 +169,7 @@ Status Store::create(const Version& version) {
            {"rank_label", ranking_.label},
            {"rank_column", ranking_.column},
            {"rank_order", ranking_.greatest ? "greatest" : "least"},
+           {"rank_within", ranking_.within},
            {"rank_condition", ranking_.condition},
            {"rank_score", ranking_.score},
            {"spec", spec_->text},

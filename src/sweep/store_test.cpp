@@ -212,6 +212,87 @@ TEST(Show, BestGroupsAndConditions) {
   }
 }
 
+TEST(Show, ColumnsOfGroupsHaveNamesOfTheirOwn) {
+  const Folder folder;
+  const Spec spec = spec_of(
+      "question = \"fake\"\nlabels = [\"wins\", \"mean\", \"by\"]\n[axes]\na = [1, 2]\nb = [1]\nwins = [7]\nmean = "
+      "[\"x\"]\nby = [5]\n");
+  ASSERT_TRUE(sweep_into(folder / "g.db", spec, 1).value());
+  const auto keys = [&](bool best, const std::vector<std::string>& group_by) {
+    const report::Document document = *show_results(folder / "g.db", {.best = best, .group_by = group_by});
+    EXPECT_NE(report::to_json(document), "");
+    std::string all;
+    for (const report::Column& column : document.tables[0].columns) all += column.key + " ";
+    return all;
+  };
+  const std::string scores = "mean least most ";
+  EXPECT_EQ(keys(false, {"a", "a"}), "a way points wins " + scores + "mean_regret ");
+  EXPECT_EQ(keys(false, {"way"}), "way points wins " + scores + "mean_regret ");
+  EXPECT_EQ(keys(true, {"a", "way"}), "a way points wins " + scores);
+  EXPECT_EQ(keys(false, {"wins"}), "by.wins way points wins " + scores + "mean_regret ");
+  EXPECT_EQ(keys(true, {"mean", "by"}), "by.mean by points way wins " + scores);
+  const report::Table by_way = show_results(folder / "g.db", {.best = true, .group_by = {"way"}})->tables[0];
+  ASSERT_EQ(by_way.rows.size(), 1U);  // "slow" is never the best
+  EXPECT_EQ(std::get<std::string>(by_way.at(0, "way").value()), "fast");
+  EXPECT_EQ(std::get<std::int64_t>(by_way.at(0, "points").value()), 2);
+}
+
+TEST(Show, AnAxisThatIsAColumnOfRowsIsShownAsAsked) {
+  const Folder folder;
+  const Spec spec =
+      spec_of("question = \"fake\"\nlabels = [\"Way\"]\n[axes]\na = [1]\nb = [1]\nWay = [\"x\", \"y\"]\n");
+  ASSERT_TRUE(sweep_into(folder / "a.db", spec, 1).value());
+  const report::Table best = show_results(folder / "a.db", {.best = true})->tables[0];
+  ASSERT_EQ(best.rows.size(), 2U);
+  EXPECT_EQ(std::get<std::string>(best.at(1, "asked.Way").value()), "y");
+  EXPECT_EQ(std::get<std::string>(best.at(1, "way").value()), "fast");
+}
+
+TEST(Show, TheBestIsChosenAmongWhatTheConditionLeaves) {
+  const Folder folder;
+  const Spec spec = spec_of("question = \"fake\"\n[axes]\na = [1, 2]\nb = [1, 2]\n");
+  ASSERT_TRUE(sweep_into(folder / "w.db", spec, 1).value());
+  const auto shown = [&](const ShowRequest& request) { return *show_results(folder / "w.db", request); };
+  const report::Table slow = shown({.best = true, .where = "way = 'slow'"}).tables[0];
+  ASSERT_EQ(slow.rows.size(), 4U);
+  EXPECT_EQ(std::get<std::string>(slow.at(0, "way").value()), "slow");
+  const report::Table groups = shown({.group_by = {"a"}, .where = "way = 'slow'"}).tables[0];
+  ASSERT_EQ(groups.rows.size(), 2U);
+  EXPECT_EQ(std::get<std::int64_t>(groups.at(0, "wins").value()), 2);
+  EXPECT_EQ(std::get<double>(groups.at(0, "mean_regret").value()), 0);
+  const report::Document none = shown({.best = true, .where = "way = 'none'"});
+  EXPECT_TRUE(none.tables[0].rows.empty());
+  EXPECT_THAT(none.notes, ::testing::ElementsAre("no row is left by --where that can be the best (sum > 0)"));
+}
+
+TEST(Show, RowsCompeteWithinTheirKind) {
+  const Folder folder;
+  // Of a kind there are a "slow" and a "fast" row: each is the only one of its way.
+  const Spec within = spec_of(
+      "question = \"fake\"\n[axes]\na = [1, 2]\nb = [1]\n[rank]\nlabel = \"way\"\ncolumn = \"time_us\"\nwithin = "
+      "\"way\"\n");
+  ASSERT_TRUE(sweep_into(folder / "k.db", within, 1).value());
+  EXPECT_EQ(show_results(folder / "k.db", {.best = true})->tables[0].rows.size(), 4U);
+  const report::Table groups = show_results(folder / "k.db", {.group_by = {"a"}})->tables[0];
+  EXPECT_EQ(std::get<double>(groups.at(1, "mean_regret").value()), 0);
+  const Spec condition = spec_of(
+      "question = \"fake\"\n[axes]\na = [1, 2]\nb = [1]\n[rank]\nlabel = \"way\"\ncolumn = \"time_us\"\ncondition = "
+      "\"speedup < 2\"\n");
+  ASSERT_TRUE(sweep_into(folder / "c.db", condition, 1).value());
+  const report::Table best = show_results(folder / "c.db", {.best = true})->tables[0];
+  ASSERT_EQ(best.rows.size(), 2U);
+  EXPECT_EQ(std::get<std::string>(best.at(0, "way").value()), "slow");
+}
+
+TEST(Store, AnEmptyFileIsNoDatabaseOfAnotherProgram) {
+  const Folder folder;
+  std::ofstream(folder / "empty.db").flush();
+  const auto shown = show_results(folder / "empty.db", {});
+  ASSERT_FALSE(shown);
+  EXPECT_EQ(shown.error().code, "sweep.database");
+  EXPECT_EQ(shown.error().message, "the file is empty");
+}
+
 TEST(Show, KeepsWhatTheSpecKeeps) {
   const Folder folder;
   const Spec spec =

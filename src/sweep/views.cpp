@@ -12,28 +12,60 @@
 namespace cortado::sweep {
 namespace {
 
+/// A column of the view results.
+struct ViewColumn {
+  std::string value;
+  std::string name;  ///< quoted
+};
+
 /// Axes, then rows, then facts that have no name of these. An axis whose name a column of rows has, too, such as
 /// strategy, is what was asked for: "asked.strategy".
-std::string results_sql(const std::vector<std::string>& axes, const std::vector<std::string>& rows,
-                        const std::vector<std::string>& facts, const std::string& table) {
-  std::vector<std::string> selected{"p.point"};
+std::vector<ViewColumn> shown_columns(const std::vector<std::string>& axes, const std::vector<std::string>& rows,
+                                      const std::vector<std::string>& facts) {
+  std::vector<ViewColumn> shown{{"p.point", "\"point\""}};
   std::set<std::string> taken{"\"point\""};
-  for (const std::string& row : rows) taken.insert(sql_name(row));
+  for (const std::string& row : rows) taken.insert(folded(sql_name(row)));
   for (const std::string& axis : axes) {
-    const bool clash = taken.contains(axis);
-    selected.push_back(clash ? fmt::format("p.{} AS \"asked.{}", axis, axis.substr(1)) : "p." + axis);
-    taken.insert(axis);
+    const bool is_new = taken.insert(folded(axis)).second;
+    shown.push_back({"p." + axis, is_new ? axis : "\"asked." + axis.substr(1)});
   }
-  selected.emplace_back("t.row");
-  for (const std::string& row : rows) selected.push_back("t." + sql_name(row));
+  shown.push_back({"t.row", "\"row\""});
+  for (const std::string& row : rows) shown.push_back({"t." + sql_name(row), sql_name(row)});
   for (const std::string& fact : facts) {
-    if (taken.insert(sql_name(fact)).second) selected.push_back("f." + sql_name(fact));
+    if (taken.insert(folded(sql_name(fact))).second) shown.push_back({"f." + sql_name(fact), sql_name(fact)});
   }
-  return fmt::format("CREATE VIEW results AS SELECT {} FROM points p JOIN {} t ON t.point = p.point{};", join(selected),
-                     sql_name(table), facts.empty() ? "" : " LEFT JOIN facts f ON f.point = p.point");
+  return shown;
+}
+
+/// Whether it competes; which rows it competes with.
+std::string competes(const Ranking& ranking) {
+  return ranking.condition.empty() ? "1" : fmt::format("({})", ranking.condition);
+}
+std::string rivals(const Ranking& ranking) {
+  return ranking.within.empty() ? "point" : fmt::format("point, {}", sql_name(ranking.within));
 }
 
 }  // namespace
+
+// Names with # are those of no axis.
+
+std::string best_sql(const Ranking& ranking, std::string_view source) {
+  const std::string column = sql_name(ranking.column);
+  return fmt::format(
+      "SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY {} ORDER BY {} {}, row) AS \"#place\" FROM {} WHERE {} "
+      "AND {} IS NOT NULL) WHERE \"#place\" = 1",
+      rivals(ranking), column, ranking.greatest ? "DESC" : "ASC", source, competes(ranking), column);
+}
+
+std::string regret_sql(const Ranking& ranking, std::string_view source) {
+  const std::string column = sql_name(ranking.column);
+  const std::string ratio = ranking.greatest ? fmt::format("\"#best\" * 1.0 / nullif({}, 0)", column)
+                                             : fmt::format("{} * 1.0 / nullif(\"#best\", 0)", column);
+  return fmt::format(
+      "SELECT *, CASE WHEN {0} = \"#best\" THEN 0.0 ELSE {1} - 1 END AS regret FROM (SELECT *, {2}({0}) OVER "
+      "(PARTITION BY {3}) AS \"#best\" FROM {4} WHERE {5})",
+      column, ratio, ranking.greatest ? "max" : "min", rivals(ranking), source, competes(ranking));
+}
 
 std::string views_sql(const std::vector<std::string>& axes,
                       const std::map<std::string, std::vector<std::string>>& columns, const Ranking& ranking) {
@@ -42,35 +74,30 @@ std::string views_sql(const std::vector<std::string>& axes,
   const auto rows = columns.find(ranking.table);
   if (rows == columns.end()) return sql;
   const auto facts = columns.find(std::string(kFacts));
-  sql += results_sql(axes, rows->second, facts == columns.end() ? std::vector<std::string>{} : facts->second,
-                     ranking.table);
+  const std::vector<ViewColumn> shown =
+      shown_columns(axes, rows->second, facts == columns.end() ? std::vector<std::string>{} : facts->second);
+  std::vector<std::string> selected;
+  std::vector<std::string> names;
+  for (const ViewColumn& column : shown) {
+    selected.push_back(fmt::format("{} AS {}", column.value, column.name));
+    names.push_back(column.name);
+  }
+  sql += fmt::format("CREATE VIEW results AS SELECT {} FROM points p JOIN {} t ON t.point = p.point{};", join(selected),
+                     sql_name(ranking.table), facts == columns.end() ? "" : " LEFT JOIN facts f ON f.point = p.point");
   const auto has = [&](const std::string& name) { return std::ranges::count(rows->second, name) > 0; };
-  if (!has(ranking.column) || !has(ranking.label)) return sql;  // the spec does not keep them
-  const std::string column = sql_name(ranking.column);
-  const std::string label = sql_name(ranking.label);
+  if (!has(ranking.column) || !has(ranking.label)) return sql;  // an older version did not refuse such a spec
+  const std::string all = join(names);
+  sql += fmt::format("CREATE VIEW best AS SELECT {} FROM ({});", all, best_sql(ranking, "results"));
+  sql += fmt::format("CREATE VIEW regret AS SELECT {}, regret FROM ({});", all, regret_sql(ranking, "results"));
   const std::string score = sql_name(has(ranking.score) ? ranking.score : ranking.column);
-  const std::string wanted = ranking.condition.empty() ? "1" : ranking.condition;
-  const char* const order = ranking.greatest ? "DESC" : "ASC";
-  sql += fmt::format(
-      "CREATE VIEW best AS SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY point ORDER BY {} {}, row) AS "
-      "place "
-      "FROM results WHERE ({}) AND {} IS NOT NULL) WHERE place = 1;",
-      column, order, wanted, column);
-  sql += fmt::format(
-      "CREATE VIEW regret AS SELECT r.*, {} AS regret FROM results r JOIN (SELECT point AS of_point, {} AS least FROM "
-      "results WHERE {} GROUP BY point) ON of_point = r.point WHERE {};",
-      ranking.greatest ? fmt::format("least * 1.0 / nullif(r.{}, 0) - 1", column)
-                       : fmt::format("r.{} * 1.0 / nullif(least, 0) - 1", column),
-      fmt::format("{}({})", ranking.greatest ? "max" : "min", column), wanted, wanted);
   std::vector<std::string> parts;
-  for (const std::string& axis : axes) {
-    const std::string shown = has(axis.substr(1, axis.size() - 2)) ? "\"asked." + axis.substr(1) : axis;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
     parts.push_back(fmt::format(
         "SELECT '{}' AS axis, {} AS value, {} AS label, count(*) AS points, sum(regret = 0) AS wins, avg({}) AS "
         "mean_score, min({}) AS least_score, max({}) AS most_score, avg(regret) AS mean_regret FROM regret GROUP BY "
-        "{}, "
-        "{}",
-        join(split(axis.substr(1, axis.size() - 2), '\''), "''"), shown, label, score, score, score, shown, label));
+        "2, 3",
+        join(split(axes[i].substr(1, axes[i].size() - 2), '\''), "''"), names[i + 1], sql_name(ranking.label), score,
+        score, score));
   }
   return sql + fmt::format("CREATE VIEW by_axis AS {};", join(parts, " UNION ALL "));
 }

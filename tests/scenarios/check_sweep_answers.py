@@ -2,9 +2,10 @@
 """One question, one answer: check_sweep_answers.py CORTADO.
 
 A point of a sweep has the rows that the command has with the same flags, those that change the machine included
-(--clock, --with, --cap), whatever was asked before it.
+(--clock, --with, --cap), whatever was asked before it. The best of them is that of the rows that compete.
 """
 
+import collections
 import json
 import pathlib
 import sqlite3
@@ -15,7 +16,7 @@ import tempfile
 # Command, name of its argument in a spec, flags that are the same at both points, and one that the second point has.
 QUESTIONS = [
     ("overlap", "collective", {"collective": "all-gather", "gemm": "2048x2048x2048", "machine": "mi300x-8"}, ("clock", "fixed")),
-    ("bench", "collective", {"collective": "all-gather", "sizes": "64KiB", "variant": "all", "machine": "mi300x-8"}, ("with", "multicast,fused-packets")),
+    ("bench", "collective", {"collective": "all-gather", "sizes": "64KiB:256KiB", "variant": "all", "machine": "mi300x-8"}, ("with", "multicast,fused-packets")),
     ("model", "model", {"model": "llama-3.1-8b", "tokens": "1024", "tp": "8", "machine": "mi300x-8"}, ("cap", "600")),
     ("kv", "", {"machine": "mi300x-8", "model": "llama-3.1-8b", "tokens": "4096"}, ("with", "indirect")),
     ("serve-sim", "", {"model": "llama-3.1-8b", "requests": "20", "machine": "mi300x-8"}, ("rate", "2")),
@@ -63,6 +64,51 @@ def same(a, b):
     return a == b
 
 
+# Of every command: what names a row, what decides (less is better, but for serve-sim), which rows compete, and where.
+RANKED = {
+    "overlap": ("strategy", "time_us", lambda row: not row["bound"], None),
+    "bench": ("variant", "time_us", lambda row: True, "bytes"),
+    "model": ("system", "time_us", lambda row: row["system"] != "ideal", None),
+    "kv": ("strategy", "time_us", lambda row: True, None),
+    "serve-sim": ("way", "output_tokens_per_s", lambda row: True, None),
+    "power": ("policy", "time_us", lambda row: row["what"] == "both", None),
+}
+
+
+def best_rows(command, rows):
+    label, column, competes, within = RANKED[command]
+    best = {}
+    for row in rows:
+        if not competes(row):
+            continue
+        value = -row[column] if command == "serve-sim" else row[column]
+        kind = (row["point"], row[within] if within else None)
+        if kind not in best or value < best[kind][0]:
+            best[kind] = (value, row)
+    return [row for _, row in best.values()]
+
+
+def check_best(cortado, command, database, rows, axis):
+    """sweep show --best, alone and by the axis, against the rows one by one."""
+    label, column, _, within = RANKED[command]
+    expected = best_rows(command, rows)
+    columns = [label, column] + ([within] if within else [])
+    shown = json.loads(run(cortado, "sweep", "show", database, "--best", "--columns", ",".join(columns), "--json"))["rows"]
+    if sorted((row[label], f"{flat(row)[column]:.6g}") for row in shown) != sorted((row[label], f"{row[column]:.6g}") for row in expected):
+        sys.exit(f"check_sweep_answers.py: {command}: the best are {expected}, not {shown}")
+    groups = json.loads(run(cortado, "sweep", "show", database, "--best", "--group-by", axis, "--json"))["rows"]
+    wins = collections.defaultdict(collections.Counter)
+    for row in expected:
+        wins[row[f"axis {axis}"]][row[label]] += 1
+    for group in groups:
+        counts = wins.pop(group[axis])
+        most = ", ".join(sorted(name for name in counts if counts[name] == max(counts.values())))
+        if (group[label], group["wins"], group["points"]) != (most, max(counts.values()), sum(counts.values())):
+            sys.exit(f"check_sweep_answers.py: {command}: groups by {axis} are {groups}, not {counts}")
+    if wins:
+        sys.exit(f"check_sweep_answers.py: {command}: no groups {list(wins)}")
+
+
 def check(cortado, folder, command, argument, flags, axis):
     name, value = axis
     spec = folder / f"{command}.toml"
@@ -85,7 +131,9 @@ def check(cortado, folder, command, argument, flags, axis):
                 if not same(ours[column], theirs[column]):
                     sys.exit(f"check_sweep_answers.py: {command}, point {point}, {column}: {ours[column]} in the sweep, "
                              f"{theirs[column]} by the command")
+    rows = [dict(row) for row in connection.execute(f'SELECT p."{name}" AS "axis {name}", r.* FROM "rows" r JOIN points p USING (point)')]
     connection.close()
+    check_best(cortado, command, database, rows, name)
     return compared
 
 
