@@ -66,7 +66,7 @@ void HostLink::advance(std::int64_t to_ns) {
     for (const Direction direction : {load, store}) {
       auto& queue = queue_[direction];
       if (queue.empty()) continue;
-      busy_s_[direction] += passed;
+      busy_ns_[direction] += until - now_ns_;
       Work& front = queue.front();
       if (!front.started) {
         front.started = true;

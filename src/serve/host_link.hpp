@@ -41,7 +41,8 @@ class HostLink {
   /// Jobs that finished since the last call, in the order of their ends.
   std::vector<std::pair<Direction, Job>> take_done() { return std::exchange(done_, {}); }
   bool busy(Direction direction) const { return !queue_[direction].empty(); }
-  double busy_seconds(Direction direction) const { return busy_s_[direction]; }
+  std::int64_t now_ns() const { return now_ns_; }
+  std::int64_t busy_ns(Direction direction) const { return busy_ns_[direction]; }  ///< until now
   double bytes(Direction direction) const { return bytes_[direction]; }
 
  private:
@@ -61,7 +62,7 @@ class HostLink {
   std::int64_t now_ns_ = 0;
   std::array<std::deque<Work>, 2> queue_;
   std::vector<std::pair<Direction, Job>> done_;
-  std::array<double, 2> busy_s_{};
+  std::array<std::int64_t, 2> busy_ns_{};
   std::array<double, 2> bytes_{};
 };
 

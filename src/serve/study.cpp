@@ -94,14 +94,9 @@ Result<std::uint64_t> pages_of_pool(const ServeRequest& request, const Machine& 
       "use a larger --memory-share, a larger --tp, --dtype f8, or a smaller --max-tokens");
 }
 
-std::uint32_t block_of(const ServeRequest& request) {
-  const auto* generated = std::get_if<Generated>(&request.arrivals);
-  return generated == nullptr ? kTraceBlock : request.page;
-}
-
 Result<std::unique_ptr<Source>> source_of(const ServeRequest& request, const Share& share, double tier_share,
                                           Reuse reuse) {
-  if (const auto* path = std::get_if<std::string>(&request.arrivals)) return open_trace(*path, share);
+  if (const auto* path = std::get_if<std::string>(&request.arrivals)) return open_trace(*path, share, request.page);
   Generated generated = std::get<Generated>(request.arrivals);
   generated.block = request.page;
   generated.hit_rate *= tier_share;
@@ -176,7 +171,7 @@ Result<ServeReport> prepare(const ServeRequest& request, const Machine& machine)
   report.page_bytes = {static_cast<std::uint64_t>(token_bytes(request) * request.page)};
   if (request.host_tier) {
     // Host memory holds what all GPUs of the replica have, including replicated heads.
-    const double block_bytes = token_bytes(request) * block_of(request) * request.layout.tp;
+    const double block_bytes = token_bytes(request) * request.page * request.layout.tp;
     report.tier_blocks =
         static_cast<std::uint64_t>(static_cast<double>(request.host_tier->value) / request.replicas / block_bytes);
     if (report.tier_blocks == 0) {
@@ -220,9 +215,13 @@ class WayRunner {
       one.replica.emplace(*one.source, costs, config, one.observer, together ? all : one.tier);
     }
     CORTADO_RETURN_IF_ERROR(together ? serve_in_turns(running) : serve_one_by_one(running));
+    std::vector<Tally> tallies;
+    std::int64_t last_ns = 0;
+    for (const auto& one : running) last_ns = std::max(last_ns, tallies.emplace_back(one->replica->finish()).end_ns);
     for (std::uint32_t replica = 0; replica < request_.replicas; ++replica) {
       Running& one = *running[replica];
-      row.tally.merge(one.replica->finish(), request_.replicas);
+      tallies[replica].close(last_ns);
+      row.tally.merge(std::move(tallies[replica]), request_.replicas);
       if (trace) maker.add(replica, one.spans);
       report_.timeline_cut = report_.timeline_cut || one.spans.size() == kTraceSpans;
     }
@@ -312,7 +311,6 @@ Outcome<ReplicaConfig> ServingStudy::config_of(const std::string& way, const Ser
   ReplicaConfig config{.limits = request.limits,
                        .pages = report.pool_pages,
                        .page = request.page,
-                       .block = block_of(request),
                        .context = request.model.context,
                        .request_ns = machine_.timing->serving ? machine_.timing->serving->request.value : 0,
                        .slo_ttft = request.slo_ttft,
