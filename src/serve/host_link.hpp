@@ -29,7 +29,9 @@ class HostLink {
 
   explicit HostLink(const FetchCost& cost) : cost_(cost) {}
 
-  void add(Direction direction, std::uint64_t tag, std::uint32_t blocks, std::int64_t now_ns);
+  /// A job whose packets wait for a trigger begins when the host has submitted all of them, `submitted_s` from now;
+  /// the jobs before it hide that.
+  void add(Direction direction, std::uint64_t tag, std::uint32_t blocks, std::int64_t now_ns, double submitted_s = 0);
   /// When the next job of the direction will be done if no more are added; kNever: there is none.
   std::int64_t next_end(Direction direction) const;
   void advance(std::int64_t to_ns);

@@ -69,6 +69,20 @@ TEST(HostLink, SlowCallsHideTheOtherDirection) {
   EXPECT_EQ(link.next_end(HostLink::load), 41 * kMs);
 }
 
+/// What is submitted ahead of a trigger is hidden behind the jobs before, and by nothing if there are none.
+TEST(HostLink, JobsBeforeHideWhatIsSubmittedAhead) {
+  HostLink link(cost());
+  link.add(HostLink::load, 1, 10, 0, 3e-3);  // 2 ms, after 3 ms
+  EXPECT_EQ(link.next_end(HostLink::load), 5 * kMs);
+  link.add(HostLink::load, 2, 10, 0, 4e-3);  // submitted in time
+  link.add(HostLink::load, 3, 10, 0, 8e-3);  // a millisecond late
+  link.advance(20 * kMs);
+  const auto done = link.take_done();
+  ASSERT_EQ(done.size(), 3U);
+  EXPECT_EQ(done[1].second.end_ns, 7 * kMs);
+  EXPECT_EQ(done[2].second.end_ns, 10 * kMs);
+}
+
 TEST(HostLink, StartsWhenItIsAskedNotBefore) {
   HostLink link(cost());
   link.add(HostLink::store, 0, 100, 0);  // 11 ms

@@ -44,8 +44,9 @@ bool Replica::look_up(std::uint32_t slot) {
 
 void Replica::move_blocks(HostLink::Direction direction, std::uint64_t tag, std::uint32_t blocks) {
   const TransferCost& cost = direction == HostLink::load ? config_.fetch->load : config_.fetch->store;
+  const double ahead_s = cost.ahead_seconds(blocks);
+  link_.add(direction, tag, blocks, now_ns_, ahead_s > 0 ? host_s_ + ahead_s : 0);
   host_s_ += cost.host_seconds(blocks);
-  link_.add(direction, tag, blocks, now_ns_);
 }
 
 void Replica::settle_link() {

@@ -300,10 +300,11 @@ Outcome<const StepCosts*> ServingStudy::step_costs(const ServeRequest& request) 
   return &steps_.emplace(key, *std::move(costs)).first->second;
 }
 
-Outcome<double> ServingStudy::step_seconds(const ServeRequest& request, const Chunk& chunk) {
-  const auto costs = step_costs(request);
-  if (!costs) return fail(costs.error());
-  return (*costs)->step(0, 0, {chunk}, 1);
+Outcome<const StepCosts*> ServingStudy::steps(const ServeRequest& request) {
+  if (const Status possible = check_serving_machine(request, machine_); !possible) {
+    return fail_at(Stage::plan, possible.error());
+  }
+  return step_costs(request);
 }
 
 Outcome<ReplicaConfig> ServingStudy::config_of(const std::string& way, const ServeRequest& request,
