@@ -23,6 +23,11 @@ Cell share(double part, double whole) {
   return whole > 0 ? Cell(part / whole) : Cell();
 }
 
+/// Three digits, or all before the point.
+std::string plain_rate(double rate) {
+  return rate < 1000 ? fmt::format("{:.3g}", rate) : fmt::format("{:.0f}", rate);
+}
+
 std::string length_text(const Length& length) {
   return length.least == length.most ? fmt::format("{}", length.least)
                                      : fmt::format("{} to {}", length.least, length.most);
@@ -261,9 +266,9 @@ report::Document serve_document(const ServeReport& report) {
   for (const ServeRow& row : report.rows) {
     const Tally& tally = row.tally;
     if (row.overload) {
-      document.answer.push_back(fmt::format(
-          "{}: overloaded: {:.3g} requests per second arrive but only {:.3g} are served, so the queue grows", row.way,
-          row.overload->arriving, row.overload->served));
+      document.answer.push_back(
+          fmt::format("{}: overloaded: {} requests per second arrive but only {} are served, so the queue grows",
+                      row.way, plain_rate(row.overload->arriving), plain_rate(row.overload->served)));
     } else if (row.ends_early) {
       document.notes.push_back(fmt::format(
           "{}: requests stop arriving before half of them are answered, too soon to know whether all could be served",

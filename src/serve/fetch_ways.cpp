@@ -43,7 +43,9 @@ std::vector<std::string> way_names() {
 
 Status check_fetch(const std::string& name) {
   if (plan::find_kv_strategy(name)) return {};
-  return fail("serve.way", fmt::format("{} is not a known way to obtain prefixes", name),
+  return fail("serve.way",
+              name.empty() ? std::string("no way to obtain prefixes is named")
+                           : fmt::format("{} is not a known way to obtain prefixes", name),
               suggestion(name, way_names()));
 }
 

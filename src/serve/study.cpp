@@ -33,8 +33,9 @@ Status check_request(const ServeRequest& request, const Machine& machine) {
   const std::uint64_t gpus = std::uint64_t{request.layout.tp} * request.replicas;
   if (request.replicas == 0 || gpus > machine.gpus) {
     return fail("model.layout",
-                fmt::format("{} of {} do not fit on the {} of {}", counted(request.replicas, "replica"),
-                            counted(request.layout.tp, "GPU"), machine.gpus, machine.name),
+                fmt::format("{} of {} {} not fit on the {} of {}", counted(request.replicas, "replica"),
+                            counted(request.layout.tp, "GPU"), request.replicas == 1 ? "does" : "do",
+                            counted(machine.gpus, "GPU"), machine.name),
                 "use fewer --replicas or a smaller --tp");
   }
   if (request.limits.max_tokens > kMostTokens) {
@@ -55,6 +56,11 @@ Status check_request(const ServeRequest& request, const Machine& machine) {
                 fmt::format("a step of {} tokens cannot hold one token of each of {} sequences",
                             request.limits.max_tokens, request.limits.max_sequences),
                 "use --max-tokens at least as large as --max-seqs");
+  }
+  for (std::size_t i = 1; i < request.ways.size(); ++i) {
+    const auto until = request.ways.begin() + static_cast<std::ptrdiff_t>(i);
+    if (request.ways[i].empty() || std::find(request.ways.begin(), until, request.ways[i]) == until) continue;
+    return fail("serve.way", fmt::format("{} is compared with itself", request.ways[i]), "name every way once");
   }
   if (request.host_tier && request.host_tier->value == 0) {
     return fail("serve.tier", "a host tier of 0 bytes holds nothing", "use --kv-tier host:500GB, or leave it out");
@@ -84,6 +90,12 @@ Result<std::uint64_t> pages_of_pool(const ServeRequest& request, const Machine& 
   const double left = all - static_cast<double>((need.weights + need.activations).value);
   const double pages = left / (token_bytes(request) * request.page);
   if (pages >= 1) return static_cast<std::uint64_t>(pages);
+  if (pages * request.page >= 1) {
+    return fail("serve.limits",
+                fmt::format("blocks of {}, but the KV cache has room for only {:.0f}", counted(request.page, "token"),
+                            std::floor(pages * request.page)),
+                "use a smaller --block, such as 16");
+  }
   constexpr double kGiB = 1ULL << 30;
   return fail(
       "model.memory",
