@@ -51,7 +51,7 @@ Outcome<pipeline::KvReport> study_kv_request(const pipeline::KvStudyRequest& req
   const StepCosts* costs = nullptr;
   const auto step = [&](std::uint64_t tokens, std::uint64_t context, bool last) -> Outcome<Nanoseconds> {
     if (costs == nullptr) {
-      const auto found = study.steps(engine);
+      const auto found = study.steps(engine, request.tokens + 1);
       if (!found) return fail(found.error());
       costs = *found;
     }

@@ -169,15 +169,15 @@ std::string key_of(const ServeRequest& request) {
                      request.layout.tp, request.layout.ep, to_string(request.dtype), to_string(request.kv_dtype));
 }
 
-Status check_serving_machine(const ServeRequest& request, const Machine& machine) {
+Status check_serving_machine(const ServeRequest& request, const Phase& phase, const Machine& machine) {
   CORTADO_RETURN_IF_ERROR(check_kernels(machine));
   CORTADO_RETURN_IF_ERROR(check_gemm({16, 16, 16, request.dtype}, machine));
-  return check_layout(request.model, request.layout, types_of(request), machine);
+  return check_layout(request.model, request.layout, phase, machine);
 }
 
 Result<ServeReport> prepare(const ServeRequest& request, const Machine& machine) {
   CORTADO_RETURN_IF_ERROR(check_request(request, machine));
-  CORTADO_RETURN_IF_ERROR(check_serving_machine(request, machine));
+  CORTADO_RETURN_IF_ERROR(check_serving_machine(request, types_of(request), machine));
   ServeReport report{.request = request, .machine = machine.name};
   CORTADO_ASSIGN_OR_RETURN(report.pool_pages, pages_of_pool(request, machine));
   report.page_bytes = {static_cast<std::uint64_t>(token_bytes(request) * request.page)};
@@ -312,8 +312,11 @@ Outcome<const StepCosts*> ServingStudy::step_costs(const ServeRequest& request) 
   return &steps_.emplace(key, *std::move(costs)).first->second;
 }
 
-Outcome<const StepCosts*> ServingStudy::steps(const ServeRequest& request) {
-  if (const Status possible = check_serving_machine(request, machine_); !possible) {
+Outcome<const StepCosts*> ServingStudy::steps(const ServeRequest& request, std::uint64_t prompt) {
+  Phase last = types_of(request);
+  last.tokens = std::min<std::uint64_t>(last.tokens, prompt);
+  last.context = prompt - last.tokens;
+  if (const Status possible = check_serving_machine(request, last, machine_); !possible) {
     return fail_at(Stage::plan, possible.error());
   }
   return step_costs(request);
