@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cortado/target.hpp"
 
@@ -210,7 +211,7 @@ std::string_view place_of(const Arguments& arguments, bool gemms) {
   return target_mode(gemms && !arguments.given("--on") ? std::string(kSimulator) : arguments.text("--on"));
 }
 
-/// What features of DMA engines would gain; all of them unless --with names some.
+/// What features of DMA engines would gain; all that the machine lacks unless --with names some.
 Result<Exit> bench_features(const Arguments& arguments, Console& console) {
   const TableOutput table(arguments);
   CORTADO_RETURN_IF_ERROR(table.check({arguments.text("--machine")}));
@@ -219,8 +220,16 @@ Result<Exit> bench_features(const Arguments& arguments, Console& console) {
   }
   CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(arguments.text("--machine")));
   std::vector<std::string> features;
-  for (const std::string_view name : pipeline::engine_features()) features.emplace_back(name);
-  if (arguments.given("--with")) features = arguments.names("--with");
+  if (arguments.given("--with")) {
+    features = arguments.names("--with");
+  } else {
+    features = pipeline::lacking_features(machine);
+  }
+  if (features.empty()) {
+    const auto known = pipeline::engine_features();
+    return fail("what-if.feature", fmt::format("{} already has all features of DMA engines", machine.name),
+                fmt::format("use a machine that lacks one of {}", fmt::join(known, ", ")));
+  }
   const auto gains = pipeline::feature_gains(machine, features);
   if (!gains) return console.failure(gains.error());
   CORTADO_RETURN_IF_ERROR(table.show(console, pipeline::feature_gains_document(*gains)));

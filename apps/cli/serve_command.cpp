@@ -155,8 +155,14 @@ Result<serve::ServeRequest> serve_request(const Arguments& arguments) {
 }
 
 std::vector<std::string_view> serve_modes(const Arguments& arguments) {
-  if (arguments.given("--trace")) return {"replay"};
-  std::vector<std::string_view> modes{"generated"};
+  std::vector<std::string_view> modes;
+  if (arguments.given("--kv-tier")) modes.push_back("tiered");
+  if (!arguments.given("--compare")) modes.push_back("uncompared");
+  if (arguments.given("--trace")) {
+    modes.push_back("replay");
+    return modes;
+  }
+  modes.push_back("generated");
   if (arguments.given("--prefill-only")) {
     modes.push_back("all at once");
   } else {

@@ -4,9 +4,12 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -30,6 +33,29 @@ void check_engine(MachineReader& in, const EngineTiming& engine) {
                           engine.copies_in_flight),
               "use 1, or leave engine_timing.threads out");
   }
+}
+
+/// Engines that exist, each once. Some engine must serve each direction; none need be slow.
+void check_host_link(MachineReader& in, const Machine& machine, const HostLinkTiming& link) {
+  const auto check_list = [&](std::string_view path, const std::vector<std::uint32_t>& list, bool may_be_empty) {
+    if (list.empty() && !may_be_empty) {
+      in.refuse(path, "machine.contradiction", "names no engine", "list the engines that may be used, the best first");
+    }
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (machine.engine({list[i]}) == nullptr) {
+        in.refuse(path, "machine.contradiction",
+                  fmt::format("names engine {}, which the machine does not have", list[i]),
+                  "use engines of the section engines");
+      } else if (std::find(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(i), list[i]) !=
+                 list.begin() + static_cast<std::ptrdiff_t>(i)) {
+        in.refuse(path, "machine.contradiction", fmt::format("names engine {} twice", list[i]),
+                  "list every engine once");
+      }
+    }
+  };
+  check_list("host_link.engines_to_gpu", link.engines_to_gpu, false);
+  check_list("host_link.engines_from_gpu", link.engines_from_gpu, false);
+  check_list("host_link.slow_engines", link.slow_engines, true);
 }
 
 /// Thresholds and the intensities between them must match, both ascending.
@@ -245,6 +271,7 @@ void check_machine(MachineReader& in, const Machine& machine) {
     check_memory(in, machine, timing->memory);
     check_rates(in, *timing);
     if (timing->compute) check_tiles(in, *timing->compute);
+    if (timing->host_link) check_host_link(in, machine, *timing->host_link);
   }
   if (machine.power) check_power(in, machine, *machine.power);
 }

@@ -184,6 +184,23 @@ TEST(ParseTimingRefusal, NoTileForGemms) {
   EXPECT_EQ(refusal(with("tile_sides", "[16]")).place.key, "compute.anchor_sides");
 }
 
+/// Engines 0 to 15.
+TEST(ParseTimingRefusal, EnginesOfTheHostLink) {
+  const auto expect_bad = [](const std::string& from, const std::string& to, const std::string& key,
+                             const std::string& message) {
+    const Diagnostic error = refusal(replaced(text_of("mi300x-8"), from, to));
+    EXPECT_EQ(error.code, "machine.contradiction") << to_string(error);
+    EXPECT_EQ(error.place.key, "host_link." + key);
+    EXPECT_THAT(to_string(error), HasSubstr(message));
+  };
+  expect_bad("[0, 2, 4, 6, 5, 1, 7, 3]", "[99]", "engines_to_gpu", "names engine 99, which the machine does not have");
+  expect_bad("[0, 2, 4, 6, 5, 1, 7, 3]", "[]", "engines_to_gpu", "names no engine");
+  expect_bad("[0, 2, 4, 6, 5, 1, 7, 3]", "[0, 2, 0]", "engines_to_gpu", "names engine 0 twice");
+  expect_bad("[1, 2, 4, 6, 5, 7, 0, 3]", "[16]", "engines_from_gpu", "names engine 16");
+  expect_bad("[8, 9, 10, 11, 12, 13, 14, 15]", "[8, 99]", "slow_engines", "names engine 99");
+  EXPECT_EQ(parsed(replaced(text_of("mi300x-8"), "[8, 9, 10, 11, 12, 13, 14, 15]", "[]")).name, "mi300x-8");
+}
+
 TEST(ParseTiming, EnginesOffTheAffinityTable) {
   EXPECT_EQ(parsed(text_of("mi300x-8")).timing->engine.detour_rate.value, 161);
   EXPECT_EQ(parsed(text_of("mi325x-8")).timing->engine.detour_rate.value, 0);

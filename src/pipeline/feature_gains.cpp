@@ -172,6 +172,14 @@ std::vector<std::string_view> engine_features() {
   return {"multicast", "fused-packets", "indirect", "engine-add", "device-initiated"};
 }
 
+std::vector<std::string> lacking_features(const Machine& machine) {
+  std::vector<std::string> lacking;
+  for (const std::string_view name : engine_features()) {
+    if (with_features(machine, {std::string(name)})) lacking.emplace_back(name);
+  }
+  return lacking;
+}
+
 Outcome<FeatureGains> feature_gains(const Machine& machine, const std::vector<std::string>& features) {
   return GainStudy(machine).run(features);
 }

@@ -28,6 +28,8 @@ struct FeatureGains {
 
 /// The features of the table: those of DMA engines.
 std::vector<std::string_view> engine_features();
+/// Of these, the ones that can be added to the machine.
+std::vector<std::string> lacking_features(const Machine& machine);
 
 /// Refuses machines without timing or host links, and machines that already have one of the features.
 Outcome<FeatureGains> feature_gains(const Machine& machine, const std::vector<std::string>& features);

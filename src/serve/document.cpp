@@ -23,6 +23,11 @@ Cell share(double part, double whole) {
   return whole > 0 ? Cell(part / whole) : Cell();
 }
 
+/// Three digits, or all before the point.
+std::string plain_rate(double rate) {
+  return rate < 1000 ? fmt::format("{:.3g}", rate) : fmt::format("{:.0f}", rate);
+}
+
 std::string length_text(const Length& length) {
   return length.least == length.most ? fmt::format("{}", length.least)
                                      : fmt::format("{} to {}", length.least, length.most);
@@ -119,7 +124,8 @@ std::vector<Field<ServeRow>> fields_of(const ServeReport& report) {
             return share(static_cast<double>(row.tally.host_tokens), static_cast<double>(row.tally.prompt_tokens));
           });
   const auto of_time = [replicas](double seconds, const ServeRow& row) {
-    return share(seconds, row.seconds() * replicas);
+    const double whole = row.seconds() * replicas;
+    return share(std::min(seconds, whole), whole);  // the sum of many parts may be rounded up
   };
   percent("link.load", "link in", "share of the time that the host link carries blocks to the GPU", View::narrow,
           [of_time](const ServeRow& row) { return of_time(row.tally.load_s, row); });
@@ -153,7 +159,7 @@ std::vector<Field<ServeRow>> fields_of(const ServeReport& report) {
                      .head = "time",
                      .unit = "s",
                      .digits = 4,
-                     .meaning = "from the start to the last token",
+                     .meaning = "from the first arrival to the last token",
                      .view = View::wide,
                      .notation = Notation::significant,
                      .scale = 1e-6},
@@ -179,7 +185,12 @@ report::Table time_table(const ServeReport& report) {
   report::Table table{.key = "over_time", .meaning = "activity over time, by way", .title = "Over time"};
   table.columns = {
       {.key = "way", .head = "prefixes by", .meaning = "as in rows"},
-      {.key = "from_us", .head = "from", .unit = "s", .digits = 3, .meaning = "start of the interval", .scale = 1e-6},
+      {.key = "from_us",
+       .head = "from",
+       .unit = "s",
+       .digits = 3,
+       .meaning = "start of the interval, after the first arrival",
+       .scale = 1e-6},
       {.key = "output_tokens_per_s", .head = "tokens out", .unit = "/s", .meaning = "output tokens"},
       {.key = "prompt_tokens_per_s", .head = "tokens in", .unit = "/s", .meaning = "prompt tokens that were computed"},
       {.key = "ttft_us",
@@ -255,9 +266,9 @@ report::Document serve_document(const ServeReport& report) {
   for (const ServeRow& row : report.rows) {
     const Tally& tally = row.tally;
     if (row.overload) {
-      document.answer.push_back(fmt::format(
-          "{}: overloaded: {:.3g} requests per second arrive but only {:.3g} are served, so the queue grows", row.way,
-          row.overload->arriving, row.overload->served));
+      document.answer.push_back(
+          fmt::format("{}: overloaded: {} requests per second arrive but only {} are served, so the queue grows",
+                      row.way, plain_rate(row.overload->arriving), plain_rate(row.overload->served)));
     } else if (row.ends_early) {
       document.notes.push_back(fmt::format(
           "{}: requests stop arriving before half of them are answered, too soon to know whether all could be served",

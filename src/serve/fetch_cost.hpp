@@ -15,6 +15,8 @@ struct TransferCost {
   double per_block_s = 0;
   double host_fixed_s = 0;  ///< of the submitting thread, which also launches the steps
   double host_per_block_s = 0;
+  double ahead_fixed_s = 0;  ///< of that thread, before the job can begin: packets that wait for a trigger
+  double ahead_per_block_s = 0;
   double link_bytes_per_block = 0;  ///< of one GPU's host link
   double memory_share = 0;          ///< of the GPU's memory bandwidth while it runs
 
@@ -22,12 +24,16 @@ struct TransferCost {
     double blocks = 0;
     double seconds = 0;
     double host_seconds = 0;
+    double ahead_seconds = 0;
   };
   std::vector<Few> few{};  ///< ascending; the line begins at the last one. Empty: all jobs are on the line
 
   double seconds(double blocks) const { return cost_of(blocks, &Few::seconds, fixed_s, per_block_s); }
   double host_seconds(double blocks) const {
     return cost_of(blocks, &Few::host_seconds, host_fixed_s, host_per_block_s);
+  }
+  double ahead_seconds(double blocks) const {
+    return cost_of(blocks, &Few::ahead_seconds, ahead_fixed_s, ahead_per_block_s);
   }
 
  private:

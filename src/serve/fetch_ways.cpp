@@ -15,9 +15,11 @@ TransferCost transfer_cost(const pipeline::KvFetchCost& cost) {
                     .per_block_s = cost.seconds_per_block,
                     .host_fixed_s = cost.host_seconds_fixed,
                     .host_per_block_s = cost.host_seconds_per_block,
+                    .ahead_fixed_s = cost.ahead_seconds_fixed,
+                    .ahead_per_block_s = cost.ahead_seconds_per_block,
                     .link_bytes_per_block = cost.link_bytes_per_block};
-  for (const auto& [blocks, seconds, host_seconds] : cost.few) {
-    made.few.push_back({static_cast<double>(blocks), seconds, host_seconds});
+  for (const auto& [blocks, seconds, host_seconds, ahead_seconds] : cost.few) {
+    made.few.push_back({static_cast<double>(blocks), seconds, host_seconds, ahead_seconds});
   }
   return made;
 }
@@ -41,7 +43,9 @@ std::vector<std::string> way_names() {
 
 Status check_fetch(const std::string& name) {
   if (plan::find_kv_strategy(name)) return {};
-  return fail("serve.way", fmt::format("{} is not a known way to obtain prefixes", name),
+  return fail("serve.way",
+              name.empty() ? std::string("no way to obtain prefixes is named")
+                           : fmt::format("{} is not a known way to obtain prefixes", name),
               suggestion(name, way_names()));
 }
 

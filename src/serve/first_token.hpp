@@ -11,9 +11,8 @@
 
 namespace cortado::serve {
 
-/// The study of pipeline/kv, plus the time to the first token of a prompt that consists of the prefix and one more
-/// token, alone in an engine with the usual limits of a step. The time stays empty if the engine has no room for the
-/// prompt.
+/// The study of pipeline/kv with an engine that has the usual limits of a step. Its request is a prompt that consists
+/// of the prefix and one more token, alone.
 Outcome<pipeline::KvReport> study_kv_request(const pipeline::KvStudyRequest& request, const Machine& machine,
                                              std::uint32_t threads = 1);
 

@@ -43,6 +43,7 @@ class Generator : public Source {
     } else {
       left_ = dealt(what.requests);
       advance();
+      clock_ = 0;  // the first request of all arrives at time 0
       begin_own();
     }
   }

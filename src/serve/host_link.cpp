@@ -6,11 +6,14 @@
 
 namespace cortado::serve {
 
-void HostLink::add(Direction direction, std::uint64_t tag, std::uint32_t blocks, std::int64_t now_ns) {
+void HostLink::add(Direction direction, std::uint64_t tag, std::uint32_t blocks, std::int64_t now_ns,
+                   double submitted_s) {
   advance(now_ns);
   const TransferCost& cost = cost_.of(direction);
   Work work{.job = {.tag = tag, .blocks = blocks, .start_ns = now_ns}};
-  work.left_s = cost.seconds(blocks);
+  double before_s = 0;
+  for (const Work& earlier : queue_[direction]) before_s += earlier.left_s;
+  work.left_s = cost.seconds(blocks) + std::max(0.0, submitted_s - before_s);
   // The bytes alone need link_s; with half of the rate that both directions reach together, which may be less, longer.
   // If the host's calls are slower than that, they hide the difference.
   const double bytes = blocks * cost.link_bytes_per_block;
@@ -66,7 +69,7 @@ void HostLink::advance(std::int64_t to_ns) {
     for (const Direction direction : {load, store}) {
       auto& queue = queue_[direction];
       if (queue.empty()) continue;
-      busy_s_[direction] += passed;
+      busy_ns_[direction] += until - now_ns_;
       Work& front = queue.front();
       if (!front.started) {
         front.started = true;

@@ -29,7 +29,9 @@ class HostLink {
 
   explicit HostLink(const FetchCost& cost) : cost_(cost) {}
 
-  void add(Direction direction, std::uint64_t tag, std::uint32_t blocks, std::int64_t now_ns);
+  /// A job whose packets wait for a trigger begins when the host has submitted all of them, `submitted_s` from now;
+  /// the jobs before it hide that.
+  void add(Direction direction, std::uint64_t tag, std::uint32_t blocks, std::int64_t now_ns, double submitted_s = 0);
   /// When the next job of the direction will be done if no more are added; kNever: there is none.
   std::int64_t next_end(Direction direction) const;
   void advance(std::int64_t to_ns);
@@ -41,7 +43,8 @@ class HostLink {
   /// Jobs that finished since the last call, in the order of their ends.
   std::vector<std::pair<Direction, Job>> take_done() { return std::exchange(done_, {}); }
   bool busy(Direction direction) const { return !queue_[direction].empty(); }
-  double busy_seconds(Direction direction) const { return busy_s_[direction]; }
+  std::int64_t now_ns() const { return now_ns_; }
+  std::int64_t busy_ns(Direction direction) const { return busy_ns_[direction]; }  ///< until now
   double bytes(Direction direction) const { return bytes_[direction]; }
 
  private:
@@ -61,7 +64,7 @@ class HostLink {
   std::int64_t now_ns_ = 0;
   std::array<std::deque<Work>, 2> queue_;
   std::vector<std::pair<Direction, Job>> done_;
-  std::array<double, 2> busy_s_{};
+  std::array<std::int64_t, 2> busy_ns_{};
   std::array<double, 2> bytes_{};
 };
 

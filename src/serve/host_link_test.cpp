@@ -28,7 +28,7 @@ TEST(HostLink, JobsOfADirectionRunOneAfterAnother) {
   ASSERT_EQ(done.size(), 1U);
   EXPECT_EQ(done[0].second.start_ns, 2 * kMs);
   EXPECT_EQ(link.next_end(HostLink::load), HostLink::kNever);
-  EXPECT_NEAR(link.busy_seconds(HostLink::load), 5e-3, 1e-9);
+  EXPECT_EQ(link.busy_ns(HostLink::load), 5 * kMs);
 }
 
 /// 1 block 0.2 ms, 4 blocks 0.5 ms; from 11 blocks on the line, which is there at 2.1 ms.
@@ -67,6 +67,20 @@ TEST(HostLink, SlowCallsHideTheOtherDirection) {
   link.add(HostLink::store, 0, 1000, 0);
   link.add(HostLink::load, 1, 100, 0);
   EXPECT_EQ(link.next_end(HostLink::load), 41 * kMs);
+}
+
+/// What is submitted ahead of a trigger is hidden behind the jobs before, and by nothing if there are none.
+TEST(HostLink, JobsBeforeHideWhatIsSubmittedAhead) {
+  HostLink link(cost());
+  link.add(HostLink::load, 1, 10, 0, 3e-3);  // 2 ms, after 3 ms
+  EXPECT_EQ(link.next_end(HostLink::load), 5 * kMs);
+  link.add(HostLink::load, 2, 10, 0, 4e-3);  // submitted in time
+  link.add(HostLink::load, 3, 10, 0, 8e-3);  // a millisecond late
+  link.advance(20 * kMs);
+  const auto done = link.take_done();
+  ASSERT_EQ(done.size(), 3U);
+  EXPECT_EQ(done[1].second.end_ns, 7 * kMs);
+  EXPECT_EQ(done[2].second.end_ns, 10 * kMs);
 }
 
 TEST(HostLink, StartsWhenItIsAskedNotBefore) {

@@ -16,6 +16,8 @@ void add_scaled(Activity& to, const Activity& from, double tokens, double others
   to.waited += from.waited * tokens;
   to.running += from.running * others;
   to.pool += from.pool * others;
+  to.steps += from.steps * others;
+  to.host += from.host * others;
   to.load += from.load * others;
   to.store += from.store * others;
 }
@@ -50,7 +52,8 @@ void OverTime::halve() {
   bin_ns_ *= 2;
 }
 
-void OverTime::add(std::int64_t begin_ns, std::int64_t end_ns, const Activity& activity) {
+void OverTime::add(const Stretch& stretch) {
+  const auto& [begin_ns, end_ns, activity] = stretch;
   if (end_ns <= begin_ns) return;
   while (end_ns > bin_ns_ * static_cast<std::int64_t>(kBins)) halve();
   const auto last = static_cast<std::size_t>((end_ns - 1) / bin_ns_);
@@ -82,8 +85,29 @@ std::vector<Activity> OverTime::rates(std::int64_t end_ns) const {
     const double seconds = static_cast<double>(std::clamp<std::int64_t>(end_ns - from, 1, bin_ns_)) * 1e-9;
     const Activity sums = std::exchange(rates[i], {});
     add_scaled(rates[i], sums, 1 / seconds, 1 / seconds);
+    // Sums of many parts of the time may be rounded up.
+    for (double Activity::*share : {&Activity::pool, &Activity::load, &Activity::store}) {
+      rates[i].*share = std::min(rates[i].*share, 1.0);
+    }
   }
   return rates;
+}
+
+void Tally::add(const Stretch& stretch) {
+  const double seconds = static_cast<double>(stretch.end_ns - stretch.begin_ns) * 1e-9;
+  step_s += stretch.activity.steps * seconds;
+  host_s += stretch.activity.host * seconds;
+  load_s += stretch.activity.load * seconds;
+  store_s += stretch.activity.store * seconds;
+  pool_s += stretch.activity.pool * seconds;
+  over_time.add(stretch);
+}
+
+void Tally::close(std::int64_t last_ns) {
+  for (Stretch stretch : std::exchange(tail, {})) {
+    stretch.end_ns = std::min(stretch.end_ns, last_ns);
+    if (stretch.begin_ns < stretch.end_ns) add(stretch);
+  }
 }
 
 void Tally::merge(Tally&& other, std::uint32_t replicas) {

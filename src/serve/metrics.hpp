@@ -18,24 +18,33 @@ struct Spread {
 };
 Spread spread_of(std::vector<double> values);
 
-/// What a replica did during an interval.
+/// What a replica did during some time.
 struct Activity {
   double tokens = 0;         ///< of answers
   double prompt_tokens = 0;  ///< that were computed
   double running = 0;        ///< sequences
   double pool = 0;           ///< fraction of the pages that sequences use
+  double steps = 0;          ///< fraction of the time in steps
+  double host = 0;           ///< fraction of the time for which the host submits copies, and no step can be launched
   double load = 0;           ///< fraction of the time for which the link is busy
   double store = 0;
   double arrived = 0;  ///< requests that were answered, by time of arrival
   double waited = 0;   ///< total seconds of these to the first token
 };
 
+/// From one time to another.
+struct Stretch {
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+  Activity activity{};
+};
+
 /// Activity over time in at most kBins bins of equal length, which doubles when they are full.
 class OverTime {
  public:
   static constexpr std::size_t kBins = 128;
-  /// Tokens and requests are totals from `begin` to `end`, the others means over that time.
-  void add(std::int64_t begin_ns, std::int64_t end_ns, const Activity& activity);
+  /// Tokens and requests are totals of the stretch, the others means over its time.
+  void add(const Stretch& stretch);
   /// Adds the activity of another replica.
   void merge(OverTime other, std::uint32_t replicas);
 
@@ -69,10 +78,10 @@ struct Tally {
   std::uint64_t stores = 0;
   std::uint64_t good = 0;  ///< requests within the limits
   std::uint64_t good_tokens = 0;
-  std::int64_t end_ns = 0;
-  double host_s = 0;  ///< submitting copies, while no step could be launched
-  double step_s = 0;  ///< in steps
-  double load_s = 0;  ///< the link was busy
+  std::int64_t end_ns = 0;  ///< the last token; nothing after it counts as time
+  double host_s = 0;        ///< submitting copies, while no step could be launched
+  double step_s = 0;        ///< in steps
+  double load_s = 0;        ///< the link was busy
   double store_s = 0;
   double load_bytes = 0;  ///< of one GPU
   double store_bytes = 0;
@@ -84,8 +93,14 @@ struct Tally {
   std::vector<double> latency{};
   std::vector<double> tpot{};  ///< seconds; not of requests for one token
   OverTime over_time{};
+  std::vector<Stretch> tail{};  ///< since the last answer of the replica
 
+  /// Time that passed.
+  void add(const Stretch& stretch);
+  /// Of the tail, what came before the last token of all replicas.
+  void close(std::int64_t last_ns);
   std::uint64_t refused() const { return refused_length + refused_pool + refused_empty; }
+  /// Both are closed.
   void merge(Tally&& other, std::uint32_t replicas);
 };
 

@@ -9,12 +9,11 @@ namespace cortado::serve {
 
 class PagePool {
  public:
-  /// A block of the prefix cache is `block_pages` pages.
-  PagePool(std::uint64_t pages, std::uint32_t block_pages) : pages_(pages), block_pages_(block_pages), free_(pages) {}
+  /// A block of the prefix cache is a page.
+  explicit PagePool(std::uint64_t pages) : pages_(pages), free_(pages) {}
 
   std::uint64_t pages() const { return pages_; }
-  std::uint32_t block_pages() const { return block_pages_; }
-  std::uint64_t available() const { return free_ + cache_.idle() * block_pages_; }
+  std::uint64_t available() const { return free_ + cache_.idle(); }
   std::uint64_t used() const { return pages_ - available(); }  ///< by sequences
   const BlockCache& cache() const { return cache_; }
 
@@ -23,7 +22,7 @@ class PagePool {
     if (pages > available()) return false;
     while (free_ < pages) {
       cache_.evict();
-      free_ += block_pages_;
+      ++free_;
     }
     free_ -= pages;
     return true;
@@ -32,12 +31,12 @@ class PagePool {
 
   void use(std::uint64_t block) { cache_.use(block); }
   void release(std::uint64_t block) { cache_.release(block); }
-  /// The taker's pages become a block of the cache, which it uses. If there already is such a block, it uses that one
-  /// and returns its pages.
+  /// The taker's page becomes a block of the cache, which it uses. If there already is such a block, it uses that one
+  /// and returns its page.
   void keep(std::uint64_t block) {
     if (cache_.contains(block)) {
       cache_.use(block);
-      free_ += block_pages_;
+      ++free_;
     } else {
       cache_.insert(block, true);
     }
@@ -45,7 +44,6 @@ class PagePool {
 
  private:
   std::uint64_t pages_;
-  std::uint32_t block_pages_;
   std::uint64_t free_;
   BlockCache cache_;
 };

@@ -73,9 +73,8 @@ void Replica::arrive(Request request) {
 }
 
 std::uint64_t Replica::lacking(const Sequence& sequence, std::uint64_t tokens) const {
-  const std::uint64_t kept = std::uint64_t{sequence.kept} * pool_.block_pages();
   const std::uint64_t needed = pages_of(tokens);
-  return needed - std::min(needed, kept + sequence.pages);
+  return needed - std::min(needed, sequence.kept + sequence.pages);
 }
 
 void Replica::end(std::uint32_t slot, std::int64_t at_ns) {
@@ -86,7 +85,7 @@ void Replica::end(std::uint32_t slot, std::int64_t at_ns) {
   const double answer = static_cast<double>(at_ns - sequence.first_ns) * 1e-9;
   tally_.arrivals.push_back(request.arrival_ns);
   tally_.ttft.push_back(ttft);
-  tally_.over_time.add(request.arrival_ns, request.arrival_ns + 1, {.arrived = 1, .waited = ttft});
+  tally_.over_time.add({request.arrival_ns, request.arrival_ns + 1, {.arrived = 1, .waited = ttft}});
   tally_.latency.push_back(static_cast<double>(at_ns - request.arrival_ns) * 1e-9);
   double tpot = 0;
   if (request.output > 1) {
@@ -100,8 +99,8 @@ void Replica::end(std::uint32_t slot, std::int64_t at_ns) {
   ++tally_.finished;
   tally_.output_tokens += request.output;
   tally_.end_ns = std::max(tally_.end_ns, at_ns);
-  tally_.load_s = link_.busy_seconds(HostLink::load);  // what it carries after the last answer does not count
-  tally_.store_s = link_.busy_seconds(HostLink::store);
+  advance_link();
+  for (const Stretch& stretch : std::exchange(tally_.tail, {})) tally_.add(stretch);
   source_.ended(request, at_ns);
   --running_;
   ++sequence.life;
@@ -121,19 +120,28 @@ void Replica::free_pages(Sequence& sequence) {
 
 void Replica::launch_after_host() {
   if (host_s_ == 0) return;
-  tally_.host_s += host_s_;
-  pass(now_ns_ + std::max<std::int64_t>(1, std::llround(host_s_ * 1e9)), 0, 0);
+  pass(now_ns_ + std::max<std::int64_t>(1, std::llround(host_s_ * 1e9)), {.host = 1});
   host_s_ = 0;
 }
 
-void Replica::pass(std::int64_t to_ns, double tokens, double prompt_tokens) {
-  const double used = static_cast<double>(pool_.used()) / static_cast<double>(pool_.pages());
-  tally_.pool_s += used * static_cast<double>(to_ns - now_ns_) * 1e-9;
-  tally_.pool_peak = std::max(tally_.pool_peak, used);
-  tally_.over_time.add(now_ns_, to_ns,
-                       {tokens, prompt_tokens, static_cast<double>(running_), used,
-                        link_.busy(HostLink::load) ? 1.0 : 0.0, link_.busy(HostLink::store) ? 1.0 : 0.0});
+void Replica::pass(std::int64_t to_ns, Activity activity) {
+  activity.running = static_cast<double>(running_);
+  activity.pool = static_cast<double>(pool_.used()) / static_cast<double>(pool_.pages());
+  tally_.pool_peak = std::max(tally_.pool_peak, activity.pool);
+  tally_.tail.push_back({now_ns_, to_ns, activity});
   now_ns_ = to_ns;
+}
+
+void Replica::advance_link() {
+  const std::int64_t from_ns = link_.now_ns();
+  const std::int64_t loads_ns = link_.busy_ns(HostLink::load);
+  const std::int64_t stores_ns = link_.busy_ns(HostLink::store);
+  link_.advance(now_ns_);
+  // Nothing was added meanwhile: each direction was busy first, then idle.
+  const std::int64_t loaded_ns = from_ns + link_.busy_ns(HostLink::load) - loads_ns;
+  const std::int64_t stored_ns = from_ns + link_.busy_ns(HostLink::store) - stores_ns;
+  if (loaded_ns > from_ns) tally_.tail.push_back({from_ns, loaded_ns, {.load = 1}});
+  if (stored_ns > from_ns) tally_.tail.push_back({from_ns, stored_ns, {.store = 1}});
 }
 
 std::int64_t Replica::next_event() const {
@@ -163,7 +171,7 @@ bool Replica::wait_for_something() {
     return false;
   }
   launch_after_host();
-  pass(std::max(now_ns_, event), 0, 0);
+  pass(std::max(now_ns_, event), {});
   return true;
 }
 
@@ -184,7 +192,9 @@ Result<Tally> serve_all(Source& source, const StepCosts& costs, const ReplicaCon
   for (bool more = true; more;) {
     CORTADO_ASSIGN_OR_RETURN(more, replica.turn());
   }
-  return replica.finish();
+  Tally tally = replica.finish();
+  tally.close(tally.end_ns);
+  return tally;
 }
 
 }  // namespace cortado::serve

@@ -41,8 +41,7 @@ enum class Reuse { none, hbm, host };
 struct ReplicaConfig {
   StepLimits limits{};
   std::uint64_t pages = 0;      ///< of the pool
-  std::uint32_t page = 16;      ///< tokens
-  std::uint32_t block = 16;     ///< tokens per block of the prefix cache, a multiple of the page
+  std::uint32_t page = 16;      ///< tokens; also of a block of the prefix cache
   std::uint64_t context = 0;    ///< longest sequence
   std::int64_t request_ns = 0;  ///< from the arrival of a request until the engine may schedule it
   Reuse reuse = Reuse::hbm;
@@ -79,7 +78,7 @@ class Replica {
         config_(config),
         observer_(observer),
         tier_(tier),
-        pool_(config.pages, config.block / config.page),
+        pool_(config.pages),
         link_(config.fetch.value_or(FetchCost{})),
         decodes_(config.page) {}
 
@@ -87,6 +86,7 @@ class Replica {
   /// serve.interrupted.
   Result<bool> turn();
   std::int64_t now_ns() const { return now_ns_; }
+  /// It is not closed: other replicas may have their last token later.
   Tally finish();
 
  private:
@@ -145,7 +145,10 @@ class Replica {
   double slowed(double seconds, bool decodes_only) const;
   /// Extended if a prefix is still arriving layer by layer: the last layer is computed when its blocks are there.
   double held_up(double seconds) const;
-  void pass(std::int64_t to_ns, double tokens, double prompt_tokens);
+  /// Until then, in steps or submitting, or neither.
+  void pass(std::int64_t to_ns, Activity activity);
+  /// The link carries blocks until now.
+  void advance_link();
   void mixed_step();
   void begin_decoding(std::uint32_t slot);
   void grow_decodes(std::uint64_t steps);

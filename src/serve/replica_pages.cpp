@@ -79,8 +79,8 @@ void Replica::count_prompt(Sequence& sequence) {
   if (sequence.counted) return;
   sequence.counted = true;
   tally_.prompt_tokens += sequence.request.input;
-  tally_.hbm_tokens += std::uint64_t{sequence.in_hbm} * config_.block;
-  tally_.host_tokens += std::uint64_t{sequence.in_host} * config_.block;
+  tally_.hbm_tokens += std::uint64_t{sequence.in_hbm} * config_.page;
+  tally_.host_tokens += std::uint64_t{sequence.in_host} * config_.page;
 }
 
 const Ticket* Replica::youngest() {
@@ -106,11 +106,11 @@ void Replica::preempt_youngest() {
       chunks_.erase(chunks_.begin() + (part - parts_.begin()));
       parts_.erase(part);
     }
-    tally_.recomputed += sequence.computed - std::min(sequence.computed, sequence.kept * config_.block);
+    tally_.recomputed += sequence.computed - std::min(sequence.computed, sequence.kept * config_.page);
     prefilling_.erase(prefilling);
   } else {
     leave_decoding(sequence);
-    tally_.recomputed += sequence.target - std::min(sequence.target, sequence.kept * config_.block);
+    tally_.recomputed += sequence.target - std::min(sequence.target, sequence.kept * config_.page);
   }
   free_pages(sequence);
   ++sequence.life;

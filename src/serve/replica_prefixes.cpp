@@ -6,7 +6,7 @@
 
 namespace cortado::serve {
 std::uint32_t Replica::shareable(const Sequence& sequence) const {
-  const std::uint32_t whole = (sequence.request.input - 1) / config_.block;
+  const std::uint32_t whole = (sequence.request.input - 1) / config_.page;
   return std::min(whole, sequence.request.blocks.size());
 }
 
@@ -20,14 +20,14 @@ bool Replica::look_up(std::uint32_t slot) {
   if (config_.reuse == Reuse::host) {
     while (there < most && (there < sequence.request.stored || tier_.contains(names.at(there)))) ++there;
   }
-  const std::uint64_t pages = std::uint64_t{there - found} * pool_.block_pages();
+  const std::uint64_t pages = there - found;
   if (pages + reserved_ > pool_.available()) {
     for (std::uint32_t i = found; i-- > 0;) pool_.release(names.at(i));
     return false;
   }
   sequence.looked_up = true;
   sequence.kept = found;
-  sequence.computed = found * config_.block;
+  sequence.computed = found * config_.page;
   sequence.in_hbm = found;
   sequence.in_host = there - found;
   if (there == found) return true;
@@ -43,15 +43,15 @@ bool Replica::look_up(std::uint32_t slot) {
 }
 
 void Replica::move_blocks(HostLink::Direction direction, std::uint64_t tag, std::uint32_t blocks) {
-  const std::uint32_t pages = blocks * pool_.block_pages();
   const TransferCost& cost = direction == HostLink::load ? config_.fetch->load : config_.fetch->store;
-  host_s_ += cost.host_seconds(pages);
-  link_.add(direction, tag, pages, now_ns_);
+  const double ahead_s = cost.ahead_seconds(blocks);
+  link_.add(direction, tag, blocks, now_ns_, ahead_s > 0 ? host_s_ + ahead_s : 0);
+  host_s_ += cost.host_seconds(blocks);
 }
 
 void Replica::settle_link() {
   if (!config_.fetch) return;
-  link_.advance(now_ns_);
+  advance_link();
   for (const auto& [direction, job] : link_.take_done()) {
     record({direction == HostLink::load ? ReplicaSpan::Kind::load : ReplicaSpan::Kind::store, job.start_ns, job.end_ns,
             0, 0, job.blocks});
@@ -68,12 +68,12 @@ void Replica::settle_link() {
 void Replica::arrived(std::uint32_t slot) {
   Sequence& sequence = sequences_[slot];
   for (std::uint32_t i = 0; i < sequence.fetching; ++i) {
-    sequence.pages -= pool_.block_pages();
+    --sequence.pages;
     pool_.keep(sequence.request.blocks.at(sequence.kept++));
   }
   sequence.fetching = 0;
   if (sequence.early) return;  // it has already started
-  sequence.computed = sequence.kept * config_.block;
+  sequence.computed = sequence.kept * config_.page;
   restored_.push_back(slot);
 }
 
@@ -82,17 +82,17 @@ void Replica::start_early() {
   if (!slot) return;
   Sequence& sequence = sequences_[*slot];
   sequence.early = true;
-  sequence.computed = (sequence.kept + sequence.fetching) * config_.block;
+  sequence.computed = (sequence.kept + sequence.fetching) * config_.page;
   restored_.push_back(static_cast<std::uint32_t>(*slot));
 }
 
 void Replica::keep_prompt(Sequence& sequence) {
   if (config_.reuse == Reuse::none) return;
   const BlockNames& names = sequence.request.blocks;
-  const std::uint32_t whole = std::min(sequence.request.input / config_.block, names.size());
+  const std::uint32_t whole = std::min(sequence.request.input / config_.page, names.size());
   std::vector<std::uint64_t> fresh;
   for (std::uint32_t i = sequence.kept; i < whole; ++i) {
-    sequence.pages -= pool_.block_pages();
+    --sequence.pages;
     pool_.keep(names.at(i));
     if (config_.reuse == Reuse::host && tier_.capacity() > 0 && !tier_.contains(names.at(i))) {
       fresh.push_back(names.at(i));

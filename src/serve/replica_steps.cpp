@@ -41,10 +41,10 @@ void Replica::mixed_step() {
   const double seconds = held_up(slowed(costs_.step(decodes_.count(), decodes_.context(), chunks_, samples), false));
   const std::int64_t end_ns = now_ns_ + std::max<std::int64_t>(1, std::llround(seconds * 1e9));
   record({ReplicaSpan::Kind::step, now_ns_, end_ns, decodes_.count(), prompt_tokens, 1});
-  tally_.step_s += seconds;
   ++tally_.steps;
   grow_decodes(1);
-  pass(end_ns, static_cast<double>(samples), static_cast<double>(prompt_tokens));
+  pass(end_ns,
+       {.tokens = static_cast<double>(samples), .prompt_tokens = static_cast<double>(prompt_tokens), .steps = 1});
   settle_link();  // prefixes that this step waited for have arrived completely
   end_decodes();
   for (std::size_t i = 0; i < parts_.size(); ++i) {
@@ -120,10 +120,9 @@ void Replica::decode_run() {
   const double seconds = 1e-9 * time_of(steps);
   const std::int64_t end_ns = now_ns_ + std::max<std::int64_t>(1, std::llround(seconds * 1e9));
   record({ReplicaSpan::Kind::decodes, now_ns_, end_ns, decodes_.count(), 0, steps});
-  tally_.step_s += seconds;
   tally_.steps += steps;
   grow_decodes(steps);
-  pass(end_ns, static_cast<double>(steps * decodes_.count()), 0);
+  pass(end_ns, {.tokens = static_cast<double>(steps * decodes_.count()), .steps = 1});
   end_decodes();
 }
 

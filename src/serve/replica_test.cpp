@@ -247,6 +247,44 @@ TEST(Replica, TheHostSubmitsBeforeTheNextStep) {
   EXPECT_NEAR(with.host_s, 1e-3, 1e-9);
 }
 
+/// The second prompt's step takes 2.6 ms, after the host has submitted the first one's store of 2 ms for 0.5 ms. What
+/// is stored, and submitted, after the last token is no part of the time.
+TEST(Replica, SharesAreOfTheTimeUpToTheLastToken) {
+  ReplicaConfig config = with_host(100, 100);
+  config.limits.max_sequences = 1;
+  const Tally one = run({named(160, 1, 0)}, config);
+  EXPECT_EQ(one.end_ns, 2'600'000);
+  EXPECT_EQ(one.stores, 1U);
+  EXPECT_EQ(one.store_s, 0);
+  EXPECT_EQ(one.host_s, 0);
+  EXPECT_NEAR(one.step_s, 2.6e-3, 1e-12);
+  const Tally two = run({named(160, 1, 0), named(160, 1, 1000)}, config);
+  EXPECT_EQ(two.end_ns, 5'700'000);
+  EXPECT_NEAR(two.store_s, 2e-3, 1e-12);
+  EXPECT_NEAR(two.host_s, 0.5e-3, 1e-12);
+  EXPECT_NEAR(two.step_s, 5.2e-3, 1e-12);
+  const auto rates = two.over_time.rates(two.end_ns);
+  ASSERT_EQ(rates.size(), 6U);  // of 1 ms
+  const std::vector<double> busy{0, 0, 0.4, 1, 0.6, 0};
+  for (std::size_t i = 0; i < rates.size(); ++i) EXPECT_NEAR(rates[i].store, busy[i], 1e-9) << i;
+}
+
+/// A store of 2 ms that begins at 2.6 ms, while another replica is busy until 4 ms.
+TEST(Replica, TheLastTokenOfAllEndsTheTime) {
+  const ReplicaConfig config = with_host(100, 100);
+  const StepCosts costs = plain_costs();
+  HostTier tier(100);
+  ListSource source({named(160, 1, 0)});
+  const ReplicaObserver nobody;
+  Replica replica(source, costs, config, nobody, tier);
+  while (replica.turn().value()) {
+  }
+  Tally tally = replica.finish();
+  EXPECT_EQ(tally.end_ns, 2'600'000);
+  tally.close(4'000'000);
+  EXPECT_NEAR(tally.store_s, 1.4e-3, 1e-12);
+}
+
 /// Four prefixes of 9 blocks hold 36 of 38 pages; each needs four more to go on.
 TEST(Replica, RestoredPrefixesThatHoldAllPagesAreFoundOut) {
   std::deque<Request> requests;
@@ -281,7 +319,7 @@ TEST(OverTime, KeepsSumsWhenBinsMerge) {
   OverTime over_time;
   double tokens = 0;
   for (std::int64_t i = 0; i < 1000; ++i) {
-    over_time.add(i * 1'000'000, (i + 1) * 1'000'000, {.tokens = 2, .running = 3});
+    over_time.add({i * 1'000'000, (i + 1) * 1'000'000, {.tokens = 2, .running = 3}});
     tokens += 2;
   }
   const auto rates = over_time.rates(1'000'000'000);

@@ -88,8 +88,9 @@ class ServingStudy {
   /// Rejects layouts and arrivals that make no sense, models that do not fit, unknown ways (serve.way), and machines
   /// that do not describe host memory (kv.machine).
   Outcome<ServeReport> run(const ServeRequest& request, const ServeOptions& options = {});
-  /// Seconds of a step that has the end of one prompt and nothing else.
-  Outcome<double> step_seconds(const ServeRequest& request, const Chunk& chunk);
+  /// The times of an engine's steps, also if its share of the memory has no room for a prompt of so many tokens.
+  /// Rejects what does not fit in the whole memory. Valid as long as the study.
+  Outcome<const StepCosts*> steps(const ServeRequest& request, std::uint64_t prompt);
 
  private:
   Outcome<const StepCosts*> step_costs(const ServeRequest& request);

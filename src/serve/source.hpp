@@ -22,7 +22,7 @@ struct Share {
 class Source {
  public:
   virtual ~Source() = default;
-  /// When the next request arrives; none: no more unless one in progress ends.
+  /// When the next request arrives, counted from the first of all replicas; none: no more unless one in progress ends.
   virtual Result<std::optional<std::int64_t>> next_ns() = 0;
   /// The request that next_ns announced.
   virtual Request take() = 0;
@@ -58,8 +58,8 @@ std::unique_ptr<Source> generate(const Generated& generated, const Share& share)
 inline constexpr std::uint32_t kTraceBlock = 512;
 
 /// A file with one JSON object per line: timestamp (ms), input_length, output_length, hash_ids (one for every 512
-/// tokens of the prompt; may be omitted). Invalid lines are reported when they are reached, with their number
-/// (serve.trace).
-Result<std::unique_ptr<Source>> open_trace(const std::string& path, const Share& share);
+/// tokens of the prompt; may be omitted). Prompts have names of blocks of `block` tokens, which divide 512. Invalid
+/// lines are reported when they are reached, with their number (serve.trace).
+Result<std::unique_ptr<Source>> open_trace(const std::string& path, const Share& share, std::uint32_t block);
 
 }  // namespace cortado::serve

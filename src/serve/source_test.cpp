@@ -1,5 +1,7 @@
 #include "serve/source.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <optional>
@@ -7,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace cortado::serve {
@@ -27,6 +30,7 @@ TEST(Generated, PoissonHasTheRate) {
   generated.rate = 50;
   const auto requests = all_of(*generate(generated, {}));
   ASSERT_EQ(requests.size(), 20'000U);
+  EXPECT_EQ(requests.front().arrival_ns, 0);
   // 20000 intervals of 20 ms: 400 s; the deviation of the sum is 400 / sqrt(20000) = 2.8 s.
   EXPECT_NEAR(static_cast<double>(requests.back().arrival_ns) * 1e-9, 400, 10);
   for (std::size_t i = 1; i < requests.size(); ++i) EXPECT_LE(requests[i - 1].arrival_ns, requests[i].arrival_ns);
@@ -197,7 +201,7 @@ class Trace : public testing::Test {
 
   Result<std::vector<Request>> read(const std::string& text, const Share& share = {}) {
     std::ofstream(path_) << text;
-    CORTADO_ASSIGN_OR_RETURN(const auto source, open_trace(path_, share));
+    CORTADO_ASSIGN_OR_RETURN(const auto source, open_trace(path_, share, 16));
     std::vector<Request> all;
     for (;;) {
       CORTADO_ASSIGN_OR_RETURN(const auto next, source->next_ns());
@@ -228,9 +232,49 @@ TEST_F(Trace, ReadsTheMooncakeForm) {
            "\n{\"timestamp\": 27482.5, \"input_length\": 6955, \"output_length\": 52, \"hash_ids\": []}\n");
   ASSERT_TRUE(all);
   ASSERT_EQ(all->size(), 2U);
-  EXPECT_EQ(all->at(0).blocks.at(1), 2U);
+  EXPECT_EQ(all->at(0).blocks.size(), 37U);  // 592 of 600 tokens
+  EXPECT_EQ(all->at(1).blocks.size(), 0U);
   EXPECT_EQ(all->at(1).arrival_ns, 27'482'500'000);
   EXPECT_EQ(all->at(1).input, 6955U);
+}
+
+/// Names are of blocks of 512 tokens, of which each has 32 of 16. A last block that is not full is another one if it
+/// has another length.
+TEST_F(Trace, PartsOfTheSameBlockHaveTheSameName) {
+  const auto line = [](std::uint32_t input, const char* ids) {
+    return fmt::format("{{\"timestamp\": 0, \"input_length\": {}, \"output_length\": 1, \"hash_ids\": [{}]}}\n", input,
+                       ids);
+  };
+  const auto all = read(line(1000, "1, 2") + line(1000, "1, 2") + line(1000, "1, 3") + line(1024, "1, 2") +
+                        line(1000, "1") + line(1000, "18446744073709551615, 2"));
+  ASSERT_TRUE(all);
+  const auto same = [&](std::size_t other) {
+    const BlockNames& a = all->at(0).blocks;
+    const BlockNames& b = all->at(other).blocks;
+    std::uint32_t blocks = 0;
+    while (blocks < std::min(a.size(), b.size()) && a.at(blocks) == b.at(blocks)) ++blocks;
+    return blocks;
+  };
+  EXPECT_EQ(same(1), 62U);
+  EXPECT_EQ(same(2), 32U);
+  EXPECT_EQ(same(3), 32U);
+  EXPECT_EQ(same(4), 32U);
+  EXPECT_EQ(all->at(4).blocks.size(), 32U);
+  EXPECT_EQ(same(5), 0U);
+  std::set<std::uint64_t> names;
+  for (std::uint32_t i = 0; i < 62; ++i) names.insert(all->at(0).blocks.at(i));
+  EXPECT_EQ(names.size(), 62U);
+}
+
+/// A part of a trace is a trace.
+TEST_F(Trace, TimeBeginsWithTheFirstRequest) {
+  const auto line = [](std::uint64_t ms) {
+    return fmt::format("{{\"timestamp\": {}, \"input_length\": 6, \"output_length\": 1}}\n", ms);
+  };
+  const std::string text = line(1'000'000) + line(1'000'010) + line(1'000'030);
+  EXPECT_EQ(read(text)->at(0).arrival_ns, 0);
+  EXPECT_EQ(read(text)->at(2).arrival_ns, 30'000'000);
+  EXPECT_EQ(read(text, {1, 2})->at(0).arrival_ns, 10'000'000);
 }
 
 TEST_F(Trace, ReplicasTakeTurns) {
@@ -262,8 +306,8 @@ TEST_F(Trace, RefusesTimesThatGoBack) {
 
 TEST_F(Trace, RefusesFilesWithoutRequests) {
   EXPECT_FALSE(read(""));
-  EXPECT_FALSE(open_trace("/no/such/file", {}));
-  EXPECT_FALSE(open_trace(testing::TempDir(), {}));
+  EXPECT_FALSE(open_trace("/no/such/file", {}, 16));
+  EXPECT_FALSE(open_trace(testing::TempDir(), {}, 16));
 }
 
 }  // namespace source_test

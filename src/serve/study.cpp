@@ -33,8 +33,9 @@ Status check_request(const ServeRequest& request, const Machine& machine) {
   const std::uint64_t gpus = std::uint64_t{request.layout.tp} * request.replicas;
   if (request.replicas == 0 || gpus > machine.gpus) {
     return fail("model.layout",
-                fmt::format("{} of {} do not fit on the {} of {}", counted(request.replicas, "replica"),
-                            counted(request.layout.tp, "GPU"), machine.gpus, machine.name),
+                fmt::format("{} of {} {} not fit on the {} of {}", counted(request.replicas, "replica"),
+                            counted(request.layout.tp, "GPU"), request.replicas == 1 ? "does" : "do",
+                            counted(machine.gpus, "GPU"), machine.name),
                 "use fewer --replicas or a smaller --tp");
   }
   if (request.limits.max_tokens > kMostTokens) {
@@ -55,6 +56,11 @@ Status check_request(const ServeRequest& request, const Machine& machine) {
                 fmt::format("a step of {} tokens cannot hold one token of each of {} sequences",
                             request.limits.max_tokens, request.limits.max_sequences),
                 "use --max-tokens at least as large as --max-seqs");
+  }
+  for (std::size_t i = 1; i < request.ways.size(); ++i) {
+    const auto until = request.ways.begin() + static_cast<std::ptrdiff_t>(i);
+    if (request.ways[i].empty() || std::find(request.ways.begin(), until, request.ways[i]) == until) continue;
+    return fail("serve.way", fmt::format("{} is compared with itself", request.ways[i]), "name every way once");
   }
   if (request.host_tier && request.host_tier->value == 0) {
     return fail("serve.tier", "a host tier of 0 bytes holds nothing", "use --kv-tier host:500GB, or leave it out");
@@ -84,6 +90,12 @@ Result<std::uint64_t> pages_of_pool(const ServeRequest& request, const Machine& 
   const double left = all - static_cast<double>((need.weights + need.activations).value);
   const double pages = left / (token_bytes(request) * request.page);
   if (pages >= 1) return static_cast<std::uint64_t>(pages);
+  if (pages * request.page >= 1) {
+    return fail("serve.limits",
+                fmt::format("blocks of {}, but the KV cache has room for only {:.0f}", counted(request.page, "token"),
+                            std::floor(pages * request.page)),
+                "use a smaller --block, such as 16");
+  }
   constexpr double kGiB = 1ULL << 30;
   return fail(
       "model.memory",
@@ -94,14 +106,9 @@ Result<std::uint64_t> pages_of_pool(const ServeRequest& request, const Machine& 
       "use a larger --memory-share, a larger --tp, --dtype f8, or a smaller --max-tokens");
 }
 
-std::uint32_t block_of(const ServeRequest& request) {
-  const auto* generated = std::get_if<Generated>(&request.arrivals);
-  return generated == nullptr ? kTraceBlock : request.page;
-}
-
 Result<std::unique_ptr<Source>> source_of(const ServeRequest& request, const Share& share, double tier_share,
                                           Reuse reuse) {
-  if (const auto* path = std::get_if<std::string>(&request.arrivals)) return open_trace(*path, share);
+  if (const auto* path = std::get_if<std::string>(&request.arrivals)) return open_trace(*path, share, request.page);
   Generated generated = std::get<Generated>(request.arrivals);
   generated.block = request.page;
   generated.hit_rate *= tier_share;
@@ -162,21 +169,21 @@ std::string key_of(const ServeRequest& request) {
                      request.layout.tp, request.layout.ep, to_string(request.dtype), to_string(request.kv_dtype));
 }
 
-Status check_serving_machine(const ServeRequest& request, const Machine& machine) {
+Status check_serving_machine(const ServeRequest& request, const Phase& phase, const Machine& machine) {
   CORTADO_RETURN_IF_ERROR(check_kernels(machine));
   CORTADO_RETURN_IF_ERROR(check_gemm({16, 16, 16, request.dtype}, machine));
-  return check_layout(request.model, request.layout, types_of(request), machine);
+  return check_layout(request.model, request.layout, phase, machine);
 }
 
 Result<ServeReport> prepare(const ServeRequest& request, const Machine& machine) {
   CORTADO_RETURN_IF_ERROR(check_request(request, machine));
-  CORTADO_RETURN_IF_ERROR(check_serving_machine(request, machine));
+  CORTADO_RETURN_IF_ERROR(check_serving_machine(request, types_of(request), machine));
   ServeReport report{.request = request, .machine = machine.name};
   CORTADO_ASSIGN_OR_RETURN(report.pool_pages, pages_of_pool(request, machine));
   report.page_bytes = {static_cast<std::uint64_t>(token_bytes(request) * request.page)};
   if (request.host_tier) {
     // Host memory holds what all GPUs of the replica have, including replicated heads.
-    const double block_bytes = token_bytes(request) * block_of(request) * request.layout.tp;
+    const double block_bytes = token_bytes(request) * request.page * request.layout.tp;
     report.tier_blocks =
         static_cast<std::uint64_t>(static_cast<double>(request.host_tier->value) / request.replicas / block_bytes);
     if (report.tier_blocks == 0) {
@@ -220,9 +227,13 @@ class WayRunner {
       one.replica.emplace(*one.source, costs, config, one.observer, together ? all : one.tier);
     }
     CORTADO_RETURN_IF_ERROR(together ? serve_in_turns(running) : serve_one_by_one(running));
+    std::vector<Tally> tallies;
+    std::int64_t last_ns = 0;
+    for (const auto& one : running) last_ns = std::max(last_ns, tallies.emplace_back(one->replica->finish()).end_ns);
     for (std::uint32_t replica = 0; replica < request_.replicas; ++replica) {
       Running& one = *running[replica];
-      row.tally.merge(one.replica->finish(), request_.replicas);
+      tallies[replica].close(last_ns);
+      row.tally.merge(std::move(tallies[replica]), request_.replicas);
       if (trace) maker.add(replica, one.spans);
       report_.timeline_cut = report_.timeline_cut || one.spans.size() == kTraceSpans;
     }
@@ -301,10 +312,14 @@ Outcome<const StepCosts*> ServingStudy::step_costs(const ServeRequest& request) 
   return &steps_.emplace(key, *std::move(costs)).first->second;
 }
 
-Outcome<double> ServingStudy::step_seconds(const ServeRequest& request, const Chunk& chunk) {
-  const auto costs = step_costs(request);
-  if (!costs) return fail(costs.error());
-  return (*costs)->step(0, 0, {chunk}, 1);
+Outcome<const StepCosts*> ServingStudy::steps(const ServeRequest& request, std::uint64_t prompt) {
+  Phase last = types_of(request);
+  last.tokens = std::min<std::uint64_t>(last.tokens, prompt);
+  last.context = prompt - last.tokens;
+  if (const Status possible = check_serving_machine(request, last, machine_); !possible) {
+    return fail_at(Stage::plan, possible.error());
+  }
+  return step_costs(request);
 }
 
 Outcome<ReplicaConfig> ServingStudy::config_of(const std::string& way, const ServeRequest& request,
@@ -312,7 +327,6 @@ Outcome<ReplicaConfig> ServingStudy::config_of(const std::string& way, const Ser
   ReplicaConfig config{.limits = request.limits,
                        .pages = report.pool_pages,
                        .page = request.page,
-                       .block = block_of(request),
                        .context = request.model.context,
                        .request_ns = machine_.timing->serving ? machine_.timing->serving->request.value : 0,
                        .slo_ttft = request.slo_ttft,

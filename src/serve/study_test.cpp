@@ -219,7 +219,33 @@ TEST(Serving, ReplicasMayShareHostMemory) {
   EXPECT_EQ(apart.rows[0].tally.finished, 8U);
   EXPECT_EQ(together.rows[0].tally.finished, 8U);
   EXPECT_EQ(apart.rows[0].tally.host_tokens, 0U);
-  EXPECT_EQ(together.rows[0].tally.host_tokens, 3U * 512U);  // of the other's first; later ones are in the GPU
+  EXPECT_EQ(together.rows[0].tally.host_tokens, 124U * 16U);  // of the other's first; later ones are in the GPU
+}
+
+/// Two prompts with the same blocks: all of the second but its last block of 16 tokens, which has the last token.
+TEST(Serving, FindsBlocksOfATraceByPages) {
+  const std::string path = testing::TempDir() + "cortado-same-prompts.jsonl";
+  ServeRequest request = request_of("llama-3.1-8b");
+  request.arrivals = path;
+  ServingStudy study(mi300x());
+  const auto found = [&](std::uint32_t input, const char* ids) {
+    std::ofstream trace(path);
+    for (const char* at : {"1000000", "2000000"}) {
+      trace << fmt::format("{{\"timestamp\": {}, \"input_length\": {}, \"output_length\": 1, \"hash_ids\": [{}]}}\n",
+                           at, input, ids);
+    }
+    trace.close();
+    const ServeRow row = study.run(request).value().rows[0];
+    EXPECT_NEAR(row.seconds(), 1000, 1);  // not 2000: time begins with the first arrival
+    return row.tally.hbm_tokens;
+  };
+  EXPECT_EQ(found(1024, "1, 2"), 1008U);
+  EXPECT_EQ(found(512, "1"), 496U);
+  EXPECT_EQ(found(1000, "1, 2"), 992U);
+  EXPECT_EQ(found(1000, "1"), 512U);
+  request.page = 128;
+  EXPECT_EQ(found(1024, "1, 2"), 896U);
+  std::remove(path.c_str());
 }
 
 /// What does not fit the tier was not stored before, and the report says so.

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -25,8 +27,8 @@ constexpr LineReader::Limits kLimits{{Bytes{128ULL << 20}, "lines of traces"}};
 
 class TraceSource : public Source {
  public:
-  TraceSource(std::ifstream file, std::string path, const Share& share)
-      : file_(std::move(file)), path_(std::move(path)), share_(share), lines_(file_, path_, kLimits) {}
+  TraceSource(std::ifstream file, std::string path, const Share& share, std::uint32_t block)
+      : file_(std::move(file)), path_(std::move(path)), share_(share), block_(block), lines_(file_, path_, kLimits) {}
 
   Result<std::optional<std::int64_t>> next_ns() override {
     if (!next_) CORTADO_RETURN_IF_ERROR(read());
@@ -111,18 +113,21 @@ class TraceSource : public Source {
                    "sort the lines by timestamp");
     }
     last_ms_ = at;
-    Request request{.arrival_ns = static_cast<std::int64_t>(at * 1e6)};
+    const auto at_ns = static_cast<std::int64_t>(at * 1e6);
+    if (!first_ns_) first_ns_ = at_ns;
+    Request request{.arrival_ns = at_ns - *first_ns_};
     CORTADO_ASSIGN_OR_RETURN(request.input, length(object, "input_length"));
     CORTADO_ASSIGN_OR_RETURN(request.output, length(object, "output_length"));
     if (request.input == 0) return wrong("input_length is 0", "a prompt needs at least one token");
-    CORTADO_ASSIGN_OR_RETURN(request.blocks.listed, names(object, request.input));
+    CORTADO_ASSIGN_OR_RETURN(request.blocks, names(object, request.input));
     return request;
   }
 
-  Result<std::vector<std::uint64_t>> names(const Json& object, std::uint32_t input) const {
-    std::vector<std::uint64_t> listed;
+  Result<BlockNames> names(const Json& object, std::uint32_t input) const {
+    BlockNames names{.parts = kTraceBlock / block_};
+    std::vector<std::uint64_t>& listed = names.listed;
     const Json* const found = object.find("hash_ids");
-    if (found == nullptr) return listed;
+    if (found == nullptr) return names;
     const char* const hint = "use a list of whole numbers, one per 512 tokens of the prompt, or leave it out";
     if (!found->is_array()) return wrong("hash_ids is not a list", hint);
     for (const Json& id : *found) {
@@ -134,21 +139,27 @@ class TraceSource : public Source {
     if (listed.size() > most || listed.size() < least) {
       return wrong(fmt::format("{} for {}", counted(listed.size(), "hash_id"), counted(input, "token")), hint);
     }
-    return listed;
+    const auto named =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(input, listed.size() * std::uint64_t{kTraceBlock}));
+    names.count = named / block_;
+    names.filled = named % kTraceBlock;
+    return names;
   }
 
   std::ifstream file_;
   std::string path_;
   Share share_;
+  std::uint32_t block_;
   LineReader lines_;
   std::uint64_t requests_ = 0;
   double last_ms_ = 0;
+  std::optional<std::int64_t> first_ns_;
   std::optional<Request> next_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Source>> open_trace(const std::string& path, const Share& share) {
+Result<std::unique_ptr<Source>> open_trace(const std::string& path, const Share& share, std::uint32_t block) {
   std::error_code ignored;
   std::ifstream file(path);
   if (!file || std::filesystem::is_directory(path, ignored)) {
@@ -157,7 +168,7 @@ Result<std::unique_ptr<Source>> open_trace(const std::string& path, const Share&
     error.place.file = path;
     return fail(std::move(error));
   }
-  return std::make_unique<TraceSource>(std::move(file), path, share);
+  return std::make_unique<TraceSource>(std::move(file), path, share, block);
 }
 
 }  // namespace cortado::serve

@@ -100,6 +100,12 @@ Status set_engine_count(Machine& machine, const Parameter& count) {
       if (engine) engine = now[static_cast<std::size_t>(std::ranges::find(before, *engine) - before.begin()) % *wanted];
     }
   }
+  if (machine.timing && machine.timing->host_link) {
+    HostLinkTiming& link = *machine.timing->host_link;
+    for (std::vector<std::uint32_t>* list : {&link.engines_to_gpu, &link.engines_from_gpu, &link.slow_engines}) {
+      std::erase_if(*list, [&](std::uint32_t engine) { return machine.engine({engine}) == nullptr; });
+    }
+  }
   return {};
 }
 

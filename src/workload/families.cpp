@@ -122,7 +122,7 @@ void read_qwen3_moe(Config& config, Model& model) {
 void read_deepseek(Config& config, Model& model) {
   read_common(config, model);
   Attention& attention = model.attention;
-  attention.latent = LatentAttention{.query_rank = config.number_or("q_lora_rank", 0),
+  attention.latent = LatentAttention{.query_rank = config.has("q_lora_rank") ? config.number("q_lora_rank") : 0,
                                      .kv_rank = config.number("kv_lora_rank"),
                                      .nope_dim = config.number("qk_nope_head_dim"),
                                      .rope_dim = config.number("qk_rope_head_dim"),
@@ -132,6 +132,10 @@ void read_deepseek(Config& config, Model& model) {
   model.experts->shared = config.number_or("n_shared_experts", 0);
   model.experts->correction_bias = true;
   const std::uint64_t dense = config.number_or("first_k_dense_replace", 0);
+  if (dense > model.layers.size()) {
+    config.refuse("first_k_dense_replace",
+                  fmt::format("first_k_dense_replace is {}, but there are {} layers", dense, model.layers.size()));
+  }
   const std::uint64_t every = std::max<std::uint64_t>(1, config.number_or("moe_layer_freq", 1));
   for (std::size_t i = 0; i < model.layers.size(); ++i) model.layers[i].experts = i >= dense && i % every == 0;
 }

@@ -62,6 +62,9 @@ WeightFormat read_plain_weights(Config& config) {
 /// per 32 weights for mxfp4.
 WeightFormat read_weights(Config& config) {
   const auto quantization = config.inner("quantization_config");
+  if (!quantization && config.has("quantization_config")) {
+    config.refuse("quantization_config", "quantization_config is not an object");
+  }
   if (!quantization || !quantization->has("quant_method")) return read_plain_weights(config);
   Config fields = *quantization;
   const std::string method = fields.text("quant_method");

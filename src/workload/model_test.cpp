@@ -123,6 +123,19 @@ TEST(Model, MistakesAreNamed) {
   EXPECT_THAT(with(R"("torch_dtype": 16)"), HasSubstr("torch_dtype is not a string"));
   EXPECT_THAT(with(R"("quantization_config": {"quant_method": "awq", "bits": 4})"),
               HasSubstr("weights with quant_method awq are not supported"));
+  EXPECT_THAT(with(R"("quantization_config": -1)"), HasSubstr("quantization_config is not an object"));
+  EXPECT_EQ(with(R"("quantization_config": null)"), "");
+  const std::string deepseek = R"({"model_type": "deepseek_v3", "hidden_size": 64, "num_hidden_layers": 2,
+      "vocab_size": 100, "num_attention_heads": 4, "intermediate_size": 128, "max_position_embeddings": 256,
+      "kv_lora_rank": 8, "qk_nope_head_dim": 8, "qk_rope_head_dim": 8, "v_head_dim": 8, "n_routed_experts": 4,
+      "num_experts_per_tok": 2, "moe_intermediate_size": 16, "first_k_dense_replace": 1})";
+  EXPECT_EQ(refusal(deepseek), "");
+  EXPECT_EQ(refusal(replaced(deepseek, "{", R"({"q_lora_rank": null, )")), "");
+  EXPECT_THAT(refusal(replaced(deepseek, "{", R"({"q_lora_rank": 0, )")),
+              HasSubstr("q_lora_rank is not a whole number"));
+  EXPECT_EQ(refusal(replaced(deepseek, "replace\": 1", "replace\": 2")), "");
+  EXPECT_THAT(refusal(replaced(deepseek, "replace\": 1", "replace\": 3")),
+              HasSubstr("first_k_dense_replace is 3, but there are 2 layers"));
   const auto unknown = load_model("llama-3.1-71b");
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().code, "model.unknown");

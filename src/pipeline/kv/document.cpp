@@ -30,6 +30,13 @@ report::Table kv_table(const KvReport& report) {
        [](const KvRow& row) { return Cell(row.gbps); }},
       {{.key = "host_us", .head = "host", .unit = "us", .digits = 1, .meaning = "processor time of one GPU's thread"},
        [](const KvRow& row) { return Cell(row.transfer.host_seconds * kMicro); }},
+      {{.key = "ahead_us",
+        .head = "ahead",
+        .unit = "us",
+        .digits = 1,
+        .meaning = "of host_us, before time_us begins: packets that are submitted ahead of their trigger",
+        .view = report::View::data},
+       [](const KvRow& row) { return Cell(row.transfer.ahead_seconds * kMicro); }},
       {{.key = "cus", .head = "CUs", .meaning = "compute units that are busy meanwhile; 0: DMA engines"},
        [](const KvRow& row) { return Cell(row.compute_units); }},
       {{.key = "energy_J",
@@ -55,8 +62,11 @@ std::string parts_of(const KvReport& report) {
   if (report.rows[report.best].first_layer_seconds) {
     return " (layers are computed while others arrive)";
   }
-  return fmt::format(" ({:.1f} scheduling + {:.1f} fetch + {:.1f} pass)", report.scheduling_seconds * kMicro,
-                     report.rows[report.best].transfer.seconds * kMicro, report.pass_seconds * kMicro);
+  const KvTransfer& transfer = report.rows[report.best].transfer;
+  const std::string ahead =
+      transfer.ahead_seconds > 0 ? fmt::format(" + {:.1f} submission", transfer.ahead_seconds * kMicro) : "";
+  return fmt::format(" ({:.1f} scheduling{} + {:.1f} fetch + {:.1f} pass)", report.scheduling_seconds * kMicro, ahead,
+                     transfer.seconds * kMicro, report.pass_seconds * kMicro);
 }
 
 std::string answer_of(const KvReport& report) {
@@ -64,20 +74,25 @@ std::string answer_of(const KvReport& report) {
   if (report.rows.empty()) return "recompute: no strategy applies";
   const KvRow& best = report.rows[report.best];
   // Where the GPUs have no room for the prompt, only the prefix can be compared.
-  const bool first_token = report.fetch_ttft_seconds && report.recompute_ttft_seconds;
-  const double fetch = first_token ? *report.fetch_ttft_seconds : best.transfer.seconds;
-  const double recompute = first_token ? *report.recompute_ttft_seconds : report.recompute_seconds;
-  const std::string_view what = first_token ? "time to first token" : "the prefix takes";
-  const std::string parts = first_token ? parts_of(report) : "";
+  const double fetch = report.room ? *report.fetch_ttft_seconds : best.transfer.seconds;
+  const double recompute = report.room ? report.recompute_ttft_seconds : report.recompute_seconds;
+  const std::string_view what = report.room ? "time to first token" : "the prefix takes";
+  const std::string parts = report.room ? parts_of(report) : "";
   if (!report.fetch) {
-    return fmt::format("recompute: {} {:.1f} us; fetching with {} {:.1f} us{}", what, recompute * kMicro, best.strategy,
-                       fetch * kMicro, parts);
+    const std::string some =
+        report.break_even_tokens
+            ? fmt::format("; fetching pays off with some shorter prefixes, the shortest of which has {}",
+                          counted(*report.break_even_tokens, "token"))
+            : "";
+    return fmt::format("recompute: {} {:.1f} us; fetching with {} {:.1f} us{}{}", what, recompute * kMicro,
+                       best.strategy, fetch * kMicro, parts, some);
   }
   std::string from;
   if (report.break_even_tokens) {
     from = *report.break_even_tokens <= report.request.blocks.tokens
-               ? "; it pays off from the first block"
-               : fmt::format("; it pays off from {} tokens", *report.break_even_tokens);
+               ? "; it pays off even with a single block"
+               : fmt::format("; the shortest prefix with which it pays off has {}",
+                             counted(*report.break_even_tokens, "token"));
   }
   const double times = recompute / fetch;
   return fmt::format("fetch with {}: {} {:.1f} us{}, with recomputing {:.1f} us ({:.{}f} times as long){}",
@@ -119,6 +134,7 @@ report::Document kv_document(const KvReport& report) {
                                        : std::string("each GPU holds different bytes"),
                     steps_text(report),
                     "predicted by the simulator; long prefixes are extrapolated linearly from two simulations"};
+  const auto ttft = [&](std::optional<double> seconds) { return report.room ? micro(seconds) : Cell(); };
   document.facts = {
       {"model", request.model.name, "the model"},
       {"machine", report.machine, "modelled machine", true},
@@ -136,17 +152,18 @@ report::Document kv_document(const KvReport& report) {
        "time of the step after a fetch: the tokens behind the last complete block, and the one after the "
        "prefix"},
       {"scheduling_us", report.scheduling_seconds * kMicro, "time that a request takes in addition to its steps"},
-      {"ttft_us", micro(report.ttft_seconds()),
+      {"ttft_us", ttft(report.fetch ? report.fetch_ttft_seconds : report.recompute_ttft_seconds),
        "time to first token of one request on an idle machine with this choice, as in serve-sim; null: "
        "the GPUs have no room for it"},
-      {"ttft_fetch_us", micro(report.fetch_ttft_seconds),
-       "the same with the fastest strategy: scheduling_us, its time_us and pass_us; less with b2b-layers, whose "
-       "layers are computed while others arrive"},
-      {"ttft_recompute_us", micro(report.recompute_ttft_seconds),
+      {"ttft_fetch_us", ttft(report.fetch_ttft_seconds),
+       "the same with the fastest strategy: scheduling_us, its ahead_us and time_us, and pass_us; less with "
+       "b2b-layers, "
+       "whose layers are computed while others arrive"},
+      {"ttft_recompute_us", ttft(report.recompute_ttft_seconds),
        "the same if nothing is fetched: scheduling_us and recompute_us"},
       {"break_even_tokens", Cell(report.break_even_tokens),
-       "shortest prefix with which the first token comes earlier if it is fetched; null: none up to the "
-       "given length"},
+       "shortest prefix with which the first token comes earlier if it is fetched, which need not hold for all longer "
+       "ones; null: none up to the given length"},
       {"kappa", report.kappa, "cached tokens per new token at which fetching takes as long as computing"},
       {"choice", report.choice(), "recommended strategy, or recompute"}};
   document.tables.push_back(kv_table(report));
@@ -171,8 +188,7 @@ report::Document kv_document(const KvReport& report) {
   if (!report.rows.empty())
     document.notes.push_back(fmt::format(
         "kappa {:.1f}: beyond this many cached tokens per new token, the host link is the limit", report.kappa));
-  if (!report.ttft_seconds())
-    document.notes.emplace_back("no time to first token: the GPUs have no room for the prompt");
+  if (!report.room) document.notes.emplace_back("no time to first token: the GPUs have no room for the prompt");
   document.answer = {answer_of(report)};
   return document;
 }

@@ -1,7 +1,16 @@
+#include "plan/kv.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "cortado/study.hpp"
 
+#include "pipeline/kv/fetch_times.hpp"
 #include "pipeline/kv/host_copy.hpp"
 #include "pipeline/kv/study.hpp"
 #include "pipeline/kv/transfer.hpp"
@@ -108,18 +117,112 @@ TEST(KvCosts, OfFewBlocksAreThoseOfTheTransfer) {
   EXPECT_NEAR(last.seconds, cost->seconds_fixed + static_cast<double>(last.blocks) * cost->seconds_per_block, 1e-9);
 }
 
+/// Every step takes 1 ms and 10 us per token, and 1 us for a thousand tokens before it.
+KvEngine plain_engine() {
+  return {.step = [](std::uint64_t tokens, std::uint64_t context, bool) -> Outcome<Nanoseconds> {
+            return Nanoseconds{static_cast<std::int64_t>(1'000'000 + 10'000 * tokens + context)};
+          },
+          .by_layers = [](const std::string&, std::uint64_t) { return std::nullopt; }};
+}
+
 /// As an engine: in steps of at most 8192 tokens, with what was computed before as context.
 TEST(KvStudies, RecomputeInStepsOfAnEngine) {
   KvStudyRequest request{.model = load_model("llama-3.1-8b").value(), .tokens = 8191, .strategies = {"b2b"}};
-  const double one = study_kv(request, mi300x()).value().recompute_seconds;
-  ModelStudy models(mi300x());
-  const auto step = [&](const Phase& phase) {
-    return models.run({request.model, {}, phase}, {.systems = {"serial"}}).value().rows.front().seconds;
-  };
-  EXPECT_DOUBLE_EQ(one, step({.kind = PhaseKind::prefill, .tokens = 8192}));
+  EXPECT_DOUBLE_EQ(study_kv(request, mi300x(), plain_engine()).value().recompute_seconds, 1e-3 + 81.92e-3);
   request.tokens = 9999;
-  EXPECT_DOUBLE_EQ(study_kv(request, mi300x()).value().recompute_seconds,
-                   one + step({.kind = PhaseKind::prefill, .tokens = 1808, .context = 8192}));
+  EXPECT_DOUBLE_EQ(study_kv(request, mi300x(), plain_engine()).value().recompute_seconds, 2e-3 + 100e-3 + 8.192e-6);
+}
+
+/// What FetchTimes rests on: it does not simulate a number of blocks if a smaller one takes too long. Lists are not
+/// like than eight blocks are one packet.
+TEST(KvCosts, MoreBlocksNeverTakeLess) {
+  const Machine h100 = load_machine("h100-8").value();
+  for (const Machine* machine : {&h100, &codesign()}) {
+    for (const char* layout : {"layer", "per-layer"}) {
+      for (const char* model : {"deepseek-v3", "llama-3.1-8b"}) {
+        const auto request =
+            kv_request(load_model(model).value(), {.tp = 8, .tokens = 1, .layout = layout}, *machine).value();
+        FetchTimes times(request, *machine);
+        std::vector<std::string> names;
+        for (const plan::KvStrategy& strategy : plan::kv_strategies()) {
+          names.emplace_back(strategy.name);
+          if (strategy.engines) names.push_back(names.back() + "/3");
+        }
+        times.add(names, 1, 1);
+        EXPECT_GE(times.size(), 8U);
+        for (std::size_t way = 0; way < times.size(); ++way) {
+          double before = 0;
+          for (std::uint64_t blocks = 1; blocks < 10; ++blocks) {
+            const double seconds = times.at(way, blocks).value().alone_seconds();
+            const double least = kv_lists(times.strategy(way)) ? 0 : before;
+            EXPECT_GE(seconds, least) << times.name(way) << " " << blocks << " " << model << " " << machine->name;
+            before = seconds;
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Whatever is known before, and also for equals.
+TEST(KvCosts, TheFastestIsTheLeastOfAll) {
+  const auto request =
+      kv_request(load_model("llama-3.1-8b").value(), {.tp = 8, .layout = "cross-layer"}, mi300x()).value();
+  FetchTimes times(request, mi300x());
+  const std::vector<std::string> names{"loop", "b2b-prelaunch", "kernel", "b2b", "b2b"};
+  for (const auto& added : times.add(names, 7, 2)) EXPECT_TRUE(added);
+  for (const std::uint64_t blocks : {7U, 100U, 1U, 30U, 5000U}) {
+    const auto best = times.fastest(blocks).value();
+    for (std::size_t way = 0; way < times.size(); ++way) {
+      const double seconds = times.at(way, blocks).value().alone_seconds();
+      EXPECT_LE(times.at_least(way, blocks), seconds);
+      EXPECT_LE(best.transfer.alone_seconds(), seconds);
+      if (seconds == best.transfer.alone_seconds()) {
+        EXPECT_LE(best.way, way);
+      }
+    }
+  }
+}
+
+/// Nothing hides what is submitted ahead for a request alone: it takes as long as without a trigger, which waits for
+/// the same packets.
+TEST(KvCosts, PacketsThatAreSubmittedAheadTakeTheirTime) {
+  auto request = kv_request(load_model("llama-3.1-8b").value(), {}, mi300x()).value();
+  request.blocks = 50;
+  const auto ahead = simulate_kv(plan::find_kv_strategy("b2b-prelaunch").value(), request, mi300x()).value();
+  const auto b2b = simulate_kv(plan::find_kv_strategy("b2b").value(), request, mi300x()).value();
+  EXPECT_EQ(b2b.ahead_seconds, 0);
+  EXPECT_GT(ahead.ahead_seconds, 0.95 * ahead.host_seconds);
+  EXPECT_LT(ahead.ahead_seconds, ahead.host_seconds);  // the trigger comes after
+  EXPECT_NEAR(ahead.alone_seconds() / b2b.alone_seconds(), 1, 0.01);
+}
+
+/// Whatever length is asked about. Steps take 0.2 ms, those of 101 to 110 tokens twice that, and those of more than 256
+/// ten times: who wins changes back and forth.
+TEST(KvStudies, BreakEvenIsTheShortestPrefixThatWins) {
+  KvEngine engine = plain_engine();
+  engine.step = [](std::uint64_t tokens, std::uint64_t, bool) -> Outcome<Nanoseconds> {
+    if (tokens > 256) return Nanoseconds{2'000'000};
+    return Nanoseconds{tokens > 100 && tokens <= 110 ? 400'000 : 200'000};
+  };
+  const auto study = [&](std::uint64_t tokens, const char* strategy) {
+    return study_kv({.model = load_model("llama-3.1-8b").value(),
+                     .blocks = {.layout = "cross-layer"},
+                     .tokens = tokens,
+                     .strategies = {strategy}},
+                    mi300x(), engine)
+        .value();
+  };
+  for (const char* strategy : {"loop", "b2b"}) {
+    const std::uint64_t longest = 300;
+    std::optional<std::uint64_t> shortest;
+    for (std::uint64_t tokens = 1; tokens <= longest; ++tokens) {
+      const KvReport report = study(tokens, strategy);
+      if (report.fetch && !shortest) shortest = tokens;
+      EXPECT_EQ(report.break_even_tokens, shortest) << strategy << " " << tokens;
+    }
+    EXPECT_TRUE(shortest);
+  }
 }
 
 /// 83.4 GB/s of the link, less the start and the end of 100 blocks of 2 MiB.

@@ -2,7 +2,9 @@
 // machine.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +30,15 @@ struct KvStudyRequest {
   std::uint64_t loose_tokens() const { return tokens % blocks.tokens; }
 };
 
+/// The serving engine that computes prompts (serve/first_token.hpp).
+struct KvEngine {
+  /// A step with a part of one prompt and nothing else; `last`: the end of the prompt, which yields a token.
+  std::function<Outcome<Nanoseconds>(std::uint64_t tokens, std::uint64_t context, bool last)> step{};
+  /// Seconds to the first token of a prefix of so many tokens and one more, if its layers are computed while others
+  /// arrive; none: the GPUs have no room for it.
+  std::function<std::optional<double>(const std::string& strategy, std::uint64_t tokens)> by_layers{};
+};
+
 struct KvRow {
   std::string strategy;
   KvTransfer transfer{};
@@ -51,24 +62,21 @@ struct KvReport {
   double scheduling_seconds = 0;  ///< of one request in a serving engine, in addition to its steps
   std::vector<KvRow> rows{};
   std::vector<KvSkipped> skipped{};
-  std::size_t best = 0;                              ///< of the rows
+  std::size_t best = 0;                              ///< of the rows: the fastest for a request alone
   bool fetch = false;                                ///< the first token comes earlier with the best row
-  std::optional<std::uint64_t> break_even_tokens{};  ///< shortest prefix with which it does
+  std::optional<std::uint64_t> break_even_tokens{};  ///< shortest prefix with which it does, by its own best row
   double kappa = 0;                                  ///< cached tokens per new token at which fetching takes as long
   std::vector<std::uint32_t> engine_counts{};        ///< that were tried, if no strategy was asked for
-  /// Of the prefix and one token. serve/first_token.hpp fills both in, and replaces the times of steps above by those
-  /// of an engine's table, of which they consist.
-  std::optional<double> fetch_ttft_seconds{};
-  std::optional<double> recompute_ttft_seconds{};
+  double recompute_ttft_seconds = 0;                 ///< of the prefix and one token
+  std::optional<double> fetch_ttft_seconds{};        ///< the same with the best row
+  bool room = true;                                  ///< the GPUs have room for the prompt
 
   std::string choice() const { return fetch ? rows[best].strategy : "recompute"; }
-  /// Scheduling, the fastest fetch and the pass after it; needs a row.
-  double fetch_sum_seconds() const { return scheduling_seconds + rows[best].transfer.seconds + pass_seconds; }
-  std::optional<double> ttft_seconds() const { return fetch ? fetch_ttft_seconds : recompute_ttft_seconds; }
 };
 
-/// Refuses what kv_request, plan::find_kv_strategy and ModelStudy refuse.
-Outcome<KvReport> study_kv(const KvStudyRequest& request, const Machine& machine, std::uint32_t threads = 1);
+/// Refuses what kv_request, plan::find_kv_strategy and the engine refuse.
+Outcome<KvReport> study_kv(const KvStudyRequest& request, const Machine& machine, const KvEngine& engine,
+                           std::uint32_t threads = 1);
 
 report::Document kv_document(const KvReport& report);
 

@@ -1,6 +1,8 @@
 #include "pipeline/kv/transfer.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -26,10 +28,19 @@ std::uint32_t simulated_ranks(const plan::KvStrategy& strategy, const plan::KvRe
   return strategy.replicated ? request.group : 1;
 }
 
-double host_seconds(const Timeline& timeline) {
+/// Commands of a queue before the clock starts.
+std::size_t commands_ahead(const Queue& queue) {
+  const auto begin = std::ranges::find_if(
+      queue.commands, [](const Command& command) { return std::holds_alternative<Timestamp>(command); });
+  return begin == queue.commands.end() ? 0 : static_cast<std::size_t>(begin - queue.commands.begin());
+}
+
+/// Of the busiest host thread; of the commands before `until` of each queue only.
+double host_seconds(const Timeline& timeline, const std::vector<std::size_t>& until) {
   std::vector<double> busy(timeline.tracks.size(), 0);
   for (const Span& span : timeline.spans) {
     if (!timeline.tracks[span.track].host || span.kind == SpanKind::wait) continue;
+    if (span.command >= until[span.track]) continue;
     busy[span.track] += static_cast<double>((span.end - span.start).value) * 1e-9;
   }
   return busy.empty() ? 0 : *std::ranges::max_element(busy);
@@ -115,10 +126,18 @@ Outcome<KvTransfer> simulate_kv(const plan::NamedKvStrategy& strategy, const pla
   asked.group = std::min(request.group, asked.ranks);
   auto program = strategy.strategy->plan(asked, machine);
   if (!program) return fail_at(Stage::plan, program.error());
+  std::vector<std::size_t> ahead;
+  std::vector<std::size_t> all;
+  for (const Queue& queue : program->queues) {
+    ahead.push_back(commands_ahead(queue));
+    all.push_back(queue.commands.size());
+  }
   const auto run =
       simulate_checked(unproved(*std::move(program), machine), {.trace = true, .sim = {.span_names = false}});
   if (!run) return fail(run.error());
-  KvTransfer transfer{static_cast<double>(run->time.value) * 1e-9, host_seconds(run->timeline), 0};
+  KvTransfer transfer{.seconds = static_cast<double>(run->time.value) * 1e-9,
+                      .host_seconds = host_seconds(run->timeline, all),
+                      .ahead_seconds = host_seconds(run->timeline, ahead)};
   if (run->energy) transfer.joules = run->energy->joules() * request.ranks / asked.ranks;
   return transfer;
 }
@@ -126,7 +145,7 @@ Outcome<KvTransfer> simulate_kv(const plan::NamedKvStrategy& strategy, const pla
 KvTransfer KvLine::at(std::uint64_t blocks) const {
   const auto n = static_cast<double>(blocks);
   return {fixed.seconds + n * per_block.seconds, fixed.host_seconds + n * per_block.host_seconds,
-          fixed.joules + n * per_block.joules};
+          fixed.joules + n * per_block.joules, fixed.ahead_seconds + n * per_block.ahead_seconds};
 }
 
 Outcome<KvLine> kv_line(const plan::NamedKvStrategy& strategy, const plan::KvRequest& request, const Machine& machine) {
@@ -134,9 +153,8 @@ Outcome<KvLine> kv_line(const plan::NamedKvStrategy& strategy, const plan::KvReq
   const std::uint64_t copies = std::max(kManyCopies, batches ? 2 * std::uint64_t{machine.timing->runtime->batch} : 0);
   const std::uint64_t whole = request.fragment.value * request.fragments;
   const std::uint64_t room = machine.memory_bytes.value / whole / 2;  // pools have half as many places again
-  const bool lists = strategy.strategy->name == "b2b-list";
-  const std::uint64_t wanted =
-      std::max<std::uint64_t>((copies + request.fragments - 1) / request.fragments, lists ? kManyEntries : 2);
+  const std::uint64_t wanted = std::max<std::uint64_t>((copies + request.fragments - 1) / request.fragments,
+                                                       kv_lists(strategy) ? kManyEntries : 2);
   const std::uint64_t few = std::max<std::uint64_t>(std::min(wanted, room / 2), 1);
   plan::KvRequest asked = request;
   asked.blocks = few;
@@ -148,9 +166,9 @@ Outcome<KvLine> kv_line(const plan::NamedKvStrategy& strategy, const plan::KvReq
   const auto n = static_cast<double>(few);
   KvLine line{.from_blocks = few};
   line.per_block = {(second->seconds - first->seconds) / n, (second->host_seconds - first->host_seconds) / n,
-                    (second->joules - first->joules) / n};
+                    (second->joules - first->joules) / n, (second->ahead_seconds - first->ahead_seconds) / n};
   line.fixed = {2 * first->seconds - second->seconds, 2 * first->host_seconds - second->host_seconds,
-                2 * first->joules - second->joules};
+                2 * first->joules - second->joules, 2 * first->ahead_seconds - second->ahead_seconds};
   return line;
 }
 
@@ -158,6 +176,10 @@ Outcome<KvTransfer> kv_transfer(const plan::NamedKvStrategy& strategy, const pla
                                 const Machine& machine, const KvLine& line) {
   if (request.blocks >= line.from_blocks) return line.at(request.blocks);
   return simulate_kv(strategy, request, machine);
+}
+
+bool kv_lists(const plan::NamedKvStrategy& strategy) {
+  return strategy.strategy->name == "b2b-list";
 }
 
 std::uint32_t kv_compute_units(const plan::NamedKvStrategy& strategy, const Machine& machine) {
@@ -186,6 +208,8 @@ Outcome<KvFetchCost> kv_fetch_cost(const KvFetchQuestion& question, const Machin
   cost.seconds_per_block = line->per_block.seconds;
   cost.host_seconds_fixed = line->fixed.host_seconds;
   cost.host_seconds_per_block = line->per_block.host_seconds;
+  cost.ahead_seconds_fixed = line->fixed.ahead_seconds;
+  cost.ahead_seconds_per_block = line->per_block.ahead_seconds;
   cost.link_bytes_per_block = kv_link_bytes(*strategy, *request);
   cost.energy_j_per_block = line->per_block.joules;
   cost.compute_units = kv_compute_units(*strategy, machine);
@@ -193,10 +217,10 @@ Outcome<KvFetchCost> kv_fetch_cost(const KvFetchQuestion& question, const Machin
   for (request->blocks = 1; request->blocks < line->from_blocks; request->blocks *= 2) {
     const auto few = simulate_kv(*strategy, *request, machine);
     if (!few) return fail(few.error());
-    cost.few.push_back({request->blocks, few->seconds, few->host_seconds});
+    cost.few.push_back({request->blocks, few->seconds, few->host_seconds, few->ahead_seconds});
   }
   const KvTransfer first = line->at(line->from_blocks);
-  cost.few.push_back({line->from_blocks, first.seconds, first.host_seconds});
+  cost.few.push_back({line->from_blocks, first.seconds, first.host_seconds, first.ahead_seconds});
   return cost;
 }
 

@@ -38,8 +38,13 @@ Result<plan::KvRequest> kv_request(const Model& model, const KvBlocks& blocks, c
 
 struct KvTransfer {
   double seconds = 0;
-  double host_seconds = 0;  ///< of the busiest host thread, without waiting
-  double joules = 0;        ///< of all GPUs; 0 if the machine does not describe power
+  double host_seconds = 0;   ///< of the busiest host thread, without waiting
+  double joules = 0;         ///< of all GPUs; 0 if the machine does not describe power
+  double ahead_seconds = 0;  ///< of the host, before `seconds` begin: packets that wait for a trigger
+
+  /// From the request to the last byte, if the list of blocks is known only then and no earlier step hides what is
+  /// submitted ahead: one request on an idle machine.
+  double alone_seconds() const { return ahead_seconds + seconds; }
 };
 
 /// Simulates a request. Of ranks that share nothing, only one is simulated.
@@ -59,6 +64,9 @@ Outcome<KvLine> kv_line(const plan::NamedKvStrategy& strategy, const plan::KvReq
 /// Simulated up to where the line begins; beyond, by the line.
 Outcome<KvTransfer> kv_transfer(const plan::NamedKvStrategy& strategy, const plan::KvRequest& request,
                                 const Machine& machine, const KvLine& line);
+
+/// Whether its packets walk lists of blocks.
+bool kv_lists(const plan::NamedKvStrategy& strategy);
 
 /// Compute units that the strategy holds on each GPU.
 std::uint32_t kv_compute_units(const plan::NamedKvStrategy& strategy, const Machine& machine);
@@ -87,6 +95,8 @@ struct KvFetchCost {
   double seconds_per_block = 0;
   double host_seconds_fixed = 0;  ///< of a host thread that submits
   double host_seconds_per_block = 0;
+  double ahead_seconds_fixed = 0;  ///< of it, before the transfer's time begins
+  double ahead_seconds_per_block = 0;
   double link_bytes_per_block = 0;        ///< over the host link of a GPU, in the direction of the transfer
   double energy_j_per_block = 0;          ///< of all GPUs; 0 if the machine does not describe power
   std::uint32_t compute_units = 0;        ///< occupied meanwhile
@@ -96,6 +106,7 @@ struct KvFetchCost {
     std::uint64_t blocks = 0;
     double seconds = 0;
     double host_seconds = 0;
+    double ahead_seconds = 0;
   };
   std::vector<Few> few{};  ///< 1, 2, 4, ... blocks up to where the line begins, ascending
 };

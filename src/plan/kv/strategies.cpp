@@ -61,7 +61,8 @@ Status check_kv_request(const KvRequest& request, const Machine& machine) {
   }
   constexpr std::uint64_t kMostCopies = std::uint64_t{1} << 24;
   if (request.blocks > kMostCopies / request.fragments) {
-    return fail("kv.request", fmt::format("{} blocks of {} fragments", request.blocks, request.fragments),
+    return fail("kv.request",
+                fmt::format("{} of {}", counted(request.blocks, "block"), counted(request.fragments, "fragment")),
                 fmt::format("a program moves at most {}", kMostCopies));
   }
   if (request.fragment > machine.dma.max_copy_bytes) {
@@ -75,7 +76,7 @@ Status check_kv_request(const KvRequest& request, const Machine& machine) {
     return fail("kv.memory",
                 fmt::format("a pool of {} does not fit in the {} of a GPU of {}", format_bytes(all),
                             format_bytes(machine.memory_bytes), machine.name),
-                "use fewer tokens, or spread the model over more GPUs");
+                "move fewer or smaller blocks");
   }
   return {};
 }

@@ -77,7 +77,7 @@ function Kv() {
             Use <strong>{String(document.choice)}</strong>. Recomputing the prefix takes {micros(Number(document.recompute_us))};{' '}
             {document.break_even_tokens === null
               ? 'no prefix up to this one is fetched faster than it is computed.'
-              : `fetching pays from ${Number(document.break_even_tokens).toLocaleString('en')} tokens on.`}
+              : `the shortest prefix that is fetched faster than it is computed has ${Number(document.break_even_tokens).toLocaleString('en')} tokens.`}
           </p>
           <Chart
             title="Fetch against recompute over prefix length"
