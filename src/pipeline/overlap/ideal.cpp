@@ -84,7 +84,7 @@ class Ideal {
   /// at home, so that nothing but the GEMM is left.
   Nanoseconds tracked_gemm() const {
     Nanoseconds least = alone_.gemm;
-    if (!machine_.features.tracker) return least;
+    if (!machine_.features.tracker || !problem_.tokens.empty()) return least;
     T3Request request;
     request.gemm = problem_.gemm();
     request.collective = overlapping_part(problem_).collective().collective;
