@@ -51,15 +51,23 @@ std::vector<DrivenQueue> Schedule::coordinate(const std::vector<DrivenQueue>& qu
 }
 
 DrivenQueue Schedule::add_coordinator(RankId rank, const std::vector<SignalId>& ends, std::optional<SignalId> begin) {
-  std::vector<EngineId> engines = machine_->present_engines(EngineClass::host);
-  if (engines.empty()) engines = machine_->present_engines(EngineClass::peer);
-  const QueueId queue = builder_.dma_queue(fmt::format("coordinator{}", rank.value), rank, engines.front());
+  const QueueId queue = builder_.dma_queue(fmt::format("coordinator{}", rank.value), rank, coordinator_engine());
   if (begin) builder_.add(queue, Wait{*begin});
   builder_.add(queue, Signal{gate(rank)});
   for (const SignalId end : ends) builder_.add(queue, Wait{end});
   const SignalId done = builder_.signal(fmt::format("coordinator{}.done", rank.value));
   builder_.add(queue, Signal{done});
   return {queue, rank, done};
+}
+
+EngineId Schedule::coordinator_engine() const {
+  std::vector<EngineId> engines = machine_->present_engines(EngineClass::host);
+  if (engines.empty()) engines = machine_->present_engines(EngineClass::peer);
+  return engines.front();
+}
+
+bool Schedule::has_coordinators() const {
+  return request_.runtime == RuntimeMode::runtime || (request_.runtime == RuntimeMode::library && fans_out());
 }
 
 bool Schedule::fans_out() const {

@@ -310,12 +310,13 @@ std::vector<RankId> Schedule::participants() const {
   return all;
 }
 
-/// The signal that tells that a queue is done. What waits on the GPU itself does so in its own memory or the host's.
+/// The signal that tells that a queue is done. A coordinator on an engine for the host reaches no memory of other GPUs.
 SignalId Schedule::last_signal(QueueState& queue) {
   if (!queue.last_signal) return raise(queue);
   const std::optional<RankId> home = builder_.peek().signals[queue.last_signal->value].home;
-  const bool joined_on_gpu = request_.runtime != RuntimeMode::raw;
-  return joined_on_gpu && home && *home != queue.rank ? raise(queue) : *queue.last_signal;
+  const bool reached = !home || *home == queue.rank || !has_coordinators() ||
+                       machine_->engine(coordinator_engine())->kind != EngineClass::host;
+  return reached ? *queue.last_signal : raise(queue);
 }
 
 void Schedule::append(std::size_t lane, Command&& command) {

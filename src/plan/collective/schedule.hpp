@@ -181,7 +181,9 @@ class Schedule {
   bool kernels_ring() const {
     return request_.runtime == RuntimeMode::device && machine_->features.device_initiated.has_value();
   }
-  bool fans_out() const;  ///< batches of the machine's runtime have a coordinator
+  EngineId coordinator_engine() const;
+  bool has_coordinators() const;  ///< or may have
+  bool fans_out() const;          ///< batches of the machine's runtime have a coordinator
   std::vector<DrivenQueue> add_barriers(const std::vector<std::vector<SignalId>>& ends,
                                         const std::vector<std::vector<QueueId>>& rung,
                                         const std::vector<RankId>& participants);
