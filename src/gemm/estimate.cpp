@@ -27,6 +27,9 @@ GemmEstimate estimate_stages(const GemmShape& shape, const Tiling& tiling, const
   const double rate = memory.rate.bytes_per_second();
   const double share = machine.timing->compute->stages->read_share;
   const double stored = result_bytes(shape, tiling) * real(tiling.split_k) / real(reads.workgroups());
+  // Flows get the same rate in bytes of operands and of C, each of which may be several bytes of the memory.
+  const double per_byte =
+      result_bytes(shape, tiling) / (real(shape.m) * real(shape.n) * real(size_of(result_type(shape)).value));
   GemmEstimate estimate;
   estimate.clock_ghz = clock_ghz ? *clock_ghz : gemm_clock_ghz(model, machine, units);
   estimate.waves = reads.stages();
@@ -41,9 +44,9 @@ GemmEstimate estimate_stages(const GemmShape& shape, const Tiling& tiling, const
     const WorkgroupDemand demand = running == units ? full : demand_of(running, stage > 0);
     const double first = share * reads.of_stage(stage);
     const double rest = reads.of_stage(stage) - first;
-    const double drained = std::min(draining, first);
+    const double drained = std::min(draining, first * per_byte);
     draining -= drained;
-    double multiplying = std::max(demand.seconds, (rest + std::min(draining, rest)) / rate);
+    double multiplying = std::max(demand.seconds, (rest + std::min(draining, rest * per_byte)) / rate);
     if (memory.cache_bytes.value > 0) {
       multiplying = std::max(multiplying, real(running) * demand.cache_bytes / memory.cache_rate.bytes_per_second());
     }

@@ -79,8 +79,8 @@ class Ideal {
     return machine_.timing->cores.launch + Nanoseconds{static_cast<std::int64_t>(least * 1e9)};
   }
 
-  /// Of a piece on all units. In stages, which read as much as their tiles make them, with the kernel of tiles that wait
-  /// or are waited for, too.
+  /// Of a piece on all units. In stages, which read as much as their tiles make them, with the kernel of tiles that
+  /// wait or are waited for, too.
   double least_seconds(const GemmShape& piece) const {
     const std::uint32_t units = machine_.compute_units;
     const Tiling tiling = choose_tiling(piece, machine_, units);

@@ -224,8 +224,8 @@ class Search {
   const DependentRequest& request_;
   const CostModel& cost_;
   const std::uint32_t ranks_;
-  const bool even_;      // rows
-  const double margin_;  // of likely times
+  const bool even_;                   // rows
+  const double margin_;               // of likely times
   std::vector<Candidate> left_;       // that may still win
   std::vector<Candidate> set_aside_;  // of the others, those whose least time is well above the best likely one
   ScheduleChoice choice_;

@@ -21,8 +21,8 @@ struct Line {
   std::int64_t time;
 };
 
-/// Times by key_of, of other exchanges than plain copies with " otherwise" behind it or the same; missing keys and times
-/// below 0 are refused. Of least times it says no more than it is asked for.
+/// Times by key_of, of other exchanges than plain copies with " otherwise" behind it or the same; missing keys and
+/// times below 0 are refused. Of least times it says no more than it is asked for.
 class TableCost : public CostModel {
  public:
   explicit TableCost(std::map<std::string, Line> lines) : lines_(std::move(lines)) {}
@@ -132,12 +132,11 @@ TEST(SearchSchedules, SimulatesOnlyWhatCanStillWin) {
                         {"uniform-fused-1d 8", {691, 692, 693}}});
   const auto choice = search_schedules(request(), machine(), cost);
   ASSERT_TRUE(choice);
-  EXPECT_EQ(cost.simulated,
-            (std::map<std::string, int>{{"hetero-fused-1d 2", 1},
-                                         {"hetero-fused-1d 4", 1},
-                                         {"hetero-fused-1d 4 otherwise", 1},
-                                         {"hetero-fused-2d 4", 1},
-                                         {"hetero-fused-2d 4 otherwise", 1}}));
+  EXPECT_EQ(cost.simulated, (std::map<std::string, int>{{"hetero-fused-1d 2", 1},
+                                                        {"hetero-fused-1d 4", 1},
+                                                        {"hetero-fused-1d 4 otherwise", 1},
+                                                        {"hetero-fused-2d 4", 1},
+                                                        {"hetero-fused-2d 4 otherwise", 1}}));
   EXPECT_EQ(key_of(choice->schedule), "hetero-fused-1d 4");
   EXPECT_EQ(choice->work.candidates, 49U);
   EXPECT_EQ(choice->work.estimated, 6U);

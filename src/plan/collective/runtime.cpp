@@ -80,9 +80,9 @@ void Schedule::check_barriers(const std::vector<RankId>& participants) {
     for (const RankId to : participants) {
       if (from == to || machine_->linked[from.value][to.value]) continue;
       refuse("plan.link",
-             fmt::format("the barriers of the mode {} need links between all ranks, but GPU {} of {} has none to GPU {}",
-                         request_.runtime == RuntimeMode::library ? "library" : "device", from.value, machine_->name,
-                         to.value),
+             fmt::format(
+                 "the barriers of the mode {} need links between all ranks, but GPU {} of {} has none to GPU {}",
+                 request_.runtime == RuntimeMode::library ? "library" : "device", from.value, machine_->name, to.value),
              "use the mode raw or runtime, or ranks that are all linked");
       return;
     }

@@ -57,14 +57,13 @@ TEST(Runtime, WhatIsPlannedIsProved) {
 /// A ring ends with an arrival in the memory of the next GPU, which engines for the host do not reach.
 TEST(Runtime, CoordinatorsWaitInTheirOwnMemory) {
   const Machine machine = machine_for_test("mi300x-8");
-  const Program program =
-      plan_for_test({.collective = "all-gather",
-                     .variant = "ring",
-                     .bytes = 64_KiB,
-                     .ranks = 2,
-                     .in_place = true,
-                     .runtime = RuntimeMode::runtime},
-                    machine);
+  const Program program = plan_for_test({.collective = "all-gather",
+                                         .variant = "ring",
+                                         .bytes = 64_KiB,
+                                         .ranks = 2,
+                                         .in_place = true,
+                                         .runtime = RuntimeMode::runtime},
+                                        machine);
   for (const auto& [queue, wait] : commands_on<Wait>(program, QueueKind::dma)) {
     if (!queue->name.starts_with("coordinator")) continue;
     EXPECT_FALSE(program.signals[wait.signal.value].home) << program.signals[wait.signal.value].name;
@@ -73,12 +72,9 @@ TEST(Runtime, CoordinatorsWaitInTheirOwnMemory) {
 
 /// Only ranks that take part have a kernel for the barriers.
 TEST(Runtime, BarriersAreOfThoseThatTakePart) {
-  const Program program = plan_for_test({.collective = "point-to-point",
-                                         .bytes = 1_KiB,
-                                         .ranks = 8,
-                                         .peer = RankId{5},
-                                         .runtime = RuntimeMode::library},
-                                        machine_for_test("mi300x-8"));
+  const Program program = plan_for_test(
+      {.collective = "point-to-point", .bytes = 1_KiB, .ranks = 8, .peer = RankId{5}, .runtime = RuntimeMode::library},
+      machine_for_test("mi300x-8"));
   std::vector<std::string> kernels;
   for (const Queue& queue : program.queues) {
     if (queue.name.starts_with("barrier")) kernels.push_back(queue.name);

@@ -436,8 +436,8 @@ void Schedule::check_memory() {
   if (most == need.end() || Bytes{*most} <= machine_->memory_bytes) return;
   refuse("plan.size",
          fmt::format("{} {} of {} needs {} of memory on GPU {}; {} has {} per GPU", request_.collective,
-                     request_.variant, format_bytes(request_.bytes), format_bytes(Bytes{*most}), most - need.begin(),
-                     machine_->name, format_bytes(machine_->memory_bytes)),
+                     request_.variant, format_bytes(request_.bytes), readable_bytes(Bytes{*most}), most - need.begin(),
+                     machine_->name, readable_bytes(machine_->memory_bytes)),
          "use fewer bytes");
 }
 
