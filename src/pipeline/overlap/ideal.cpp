@@ -49,7 +49,8 @@ class Ideal {
   Nanoseconds fastest_gemm() const {
     if (independent()) return gemm_beside_others();
     const Nanoseconds whole = problem_.relation == Relation::collective_needs_gemm ? tracked_gemm() : alone_.gemm;
-    return std::min(whole, gemm_in_pieces());
+    const bool in_pieces = find_strategy("ficco")->strategy->applies(problem_, machine_).has_value();
+    return in_pieces ? std::min(whole, gemm_in_pieces()) : whole;
   }
 
   /// Pieces may fill their last waves better, or find more of their operands in the caches: the least time per row or

@@ -158,7 +158,7 @@ class Search {
     });
   }
 
-  /// Of uneven rows the least time is that of a rank that others may help: it errs as likely times do.
+  /// Of uneven rows least times err as likely ones do: others send less, or are done earlier.
   double least_time(const Candidate& candidate) const {
     return even_ ? real(candidate.least) : (1 - margin_) * real(candidate.least);
   }
