@@ -49,14 +49,13 @@ class Ideal {
   Nanoseconds fastest_gemm() const {
     if (independent()) return gemm_beside_others();
     const Nanoseconds whole = problem_.relation == Relation::collective_needs_gemm ? tracked_gemm() : alone_.gemm;
-    const bool in_pieces = find_strategy("ficco")->strategy->applies(problem_, machine_).has_value();
-    return in_pieces ? std::min(whole, gemm_in_pieces()) : whole;
+    return std::min(whole, gemm_in_pieces());
   }
 
   /// Pieces may fill their last waves better, or find more of their operands in the caches: the least time per row or
   /// step of k of all pieces that schedules cut. They run one after another.
   Nanoseconds gemm_in_pieces() const {
-    if (!problem_.tokens.empty()) return alone_.gemm;
+    if (!problem_.tokens.empty() || (machine_.timing->compute->stages && !exchanges_pieces())) return alone_.gemm;
     const GemmShape& whole = problem_.gemm();
     const std::uint64_t ranks = problem_.ranks;
     const double start = static_cast<double>(gemm_start(machine_).value) * 1e-9;
@@ -79,6 +78,8 @@ class Ideal {
     }
     return machine_.timing->cores.launch + Nanoseconds{static_cast<std::int64_t>(least * 1e9)};
   }
+
+  bool exchanges_pieces() const { return find_strategy("ficco")->strategy->applies(problem_, machine_).has_value(); }
 
   /// Of a piece on all units. In stages, which read as much as their tiles make them, with the kernel of tiles that
   /// wait or are waited for, too.
