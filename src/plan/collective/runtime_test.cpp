@@ -1,5 +1,8 @@
 // Whatever the planner returns for a runtime is proved; what cannot run under one is refused, so that a table has the
 // other variants.
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "cortado/target.hpp"
