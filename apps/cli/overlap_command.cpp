@@ -240,6 +240,10 @@ class Overlap {
     const auto n = arguments_.number<std::uint64_t>("--n");
     if (!n) return fail("usage.gemm", "the number of columns is missing", "pass --n, for example --map --n 2048");
     CORTADO_ASSIGN_OR_RETURN(const Collective collective, find_collective(collective_));
+    if (collective == "all-reduce") {
+      return fail("usage.map", "--map has no all-reduce: what overlaps with the GEMM is its reduce-scatter",
+                  "map reduce-scatter, or ask about one GEMM with --gemm");
+    }
     const OverlapProblem problem{
         .relation = relation_of(arguments_, collective_), .gemms = {{}}, .collectives = {{.collective = collective}}};
     pipeline::MapRequest request{.n = *n,
@@ -272,6 +276,7 @@ class Overlap {
     if (program_file()) {
       const Status written = write_file(*program_file(), to_json(report.chosen->program));
       if (!written) return fail_at(Stage::prepare, written.error());
+      tell_policy(report.chosen->arbitration, machine, console_);
     }
     if (!trace) return {};
     options.watts = true;

@@ -148,4 +148,17 @@ Result<StrategyKnobs> strategy_knobs(const Arguments& arguments) {
   return knobs;
 }
 
+void tell_policy(std::optional<ArbitrationPolicy> planned, const Machine& machine, Console& console) {
+  if (!planned || !machine.timing || !machine.timing->memory.arbitration) return;
+  const ArbitrationPolicy own = machine.timing->memory.arbitration->policy;
+  if (own == *planned) return;
+  const auto name = [](ArbitrationPolicy policy) {
+    return std::ranges::find(kArbitrationPolicies, policy, [](const auto& known) { return known.second; })->first;
+  };
+  console.talk(fmt::format(
+      "planned for the memory policy {0}, which the file does not contain: cortado run FILE uses {1}, that of {2}; "
+      "cortado run overlap keeps {0}",
+      name(*planned), name(own), machine.name));
+}
+
 }  // namespace cortado::cli

@@ -1,6 +1,7 @@
 // Flags that describe a GEMM and a collective together: the same in plan overlap, run overlap, overlap and power.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "cortado/result.hpp"
 
 #include "arguments.hpp"
+#include "console.hpp"
 #include "plan/overlap.hpp"
 
 namespace cortado::cli {
@@ -28,5 +30,9 @@ Result<OverlapProblem> overlap_problem(const Arguments& arguments, const std::st
                                        const Machine& machine);
 
 Result<StrategyKnobs> strategy_knobs(const Arguments& arguments);
+
+/// For every command that writes the program: a file has no place for the policy of the memory under which it was
+/// planned, which may not be that of the machine.
+void tell_policy(std::optional<ArbitrationPolicy> planned, const Machine& machine, Console& console);
 
 }  // namespace cortado::cli

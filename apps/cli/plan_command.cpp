@@ -112,20 +112,6 @@ Result<Exit> plan_alone(const Arguments& arguments, Console& console) {
   return write_program(arguments, program, machine, describe(request, program), console);
 }
 
-/// A program file has no place for the policy of the memory under which the plan was made.
-std::optional<std::string> policy_note(std::optional<ArbitrationPolicy> planned, const Machine& machine) {
-  if (!planned || !machine.timing || !machine.timing->memory.arbitration) return std::nullopt;
-  const ArbitrationPolicy own = machine.timing->memory.arbitration->policy;
-  if (own == *planned) return std::nullopt;
-  const auto name = [](ArbitrationPolicy policy) {
-    return std::ranges::find(kArbitrationPolicies, policy, [](const auto& known) { return known.second; })->first;
-  };
-  return fmt::format(
-      "planned for the memory policy {0}, which the file does not contain: cortado run FILE uses {1}, that of {2}; "
-      "cortado run overlap keeps {0}",
-      name(*planned), name(own), machine.name);
-}
-
 Result<Exit> plan_together(const Arguments& arguments, Console& console) {
   std::vector<std::string_view> modes = overlap_modes(arguments);
   if (asked_strategy(arguments) == pipeline::kAutoStrategy) modes.push_back("auto");
@@ -145,8 +131,7 @@ Result<Exit> plan_together(const Arguments& arguments, Console& console) {
                                fmt::format("{} ({}: {}) on {} ranks of {}{}", planned->program.name, planned->name,
                                            planned->how, planned->program.ranks, machine.name, memory),
                                console);
-  const auto note = policy_note(planned->arbitration, machine);
-  if (written && *written == Exit::ok && note) console.talk(*note);
+  if (written && *written == Exit::ok) tell_policy(planned->arbitration, machine, console);
   return written;
 }
 

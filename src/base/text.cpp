@@ -171,6 +171,14 @@ std::string format_bytes(Bytes bytes) {
   return fmt::format("{}B", bytes.value);
 }
 
+std::string readable_bytes(Bytes bytes) {
+  constexpr std::size_t kLong = 10;
+  constexpr double kGiB = 1ULL << 30;
+  std::string text = format_bytes(bytes);
+  if (text.size() <= kLong || text.ends_with("GiB")) return text;
+  return fmt::format("{:.1f}GiB", static_cast<double>(bytes.value) / kGiB);
+}
+
 namespace {
 
 /// Bytes of the UTF-8 character at the start of the text; 0 if there is none.

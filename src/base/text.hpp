@@ -41,6 +41,9 @@ std::optional<std::vector<std::uint64_t>> parse_counts(std::string_view text);
 /// Shortest exact form: 1024 -> "1KiB", 1536 -> "1536B", 1048576 -> "1MiB". parse_bytes reads it back.
 std::string format_bytes(Bytes bytes);
 
+/// For messages: the exact form unless it is long; then in GiB: 186000000000 -> "173.2GiB", not "181640625KiB".
+std::string readable_bytes(Bytes bytes);
+
 /// The candidate most similar to `wrong` for "did you mean", or empty if none is similar.
 std::string nearest_name(std::string_view wrong, const std::vector<std::string>& candidates);
 

@@ -73,6 +73,15 @@ TEST(FormatBytes, IsReadBackExactly) {
   EXPECT_EQ(format_bytes({1536}), "1536B");
 }
 
+TEST(ReadableBytes, AreNotLong) {
+  EXPECT_EQ(readable_bytes(64_MiB), "64MiB");
+  EXPECT_EQ(readable_bytes({1536}), "1536B");
+  EXPECT_EQ(readable_bytes({34359738368}), "32GiB");
+  EXPECT_EQ(readable_bytes({186'000'000'000}), "173.2GiB");
+  EXPECT_EQ(readable_bytes({141'000'000'000}), "131.3GiB");
+  EXPECT_EQ(readable_bytes({64'000'000'000}), "59.6GiB");
+}
+
 TEST(Counted, OneIsSingular) {
   EXPECT_EQ(counted(1, "GPU"), "1 GPU");
   EXPECT_EQ(counted(0, "GPU"), "0 GPUs");

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "base/check.hpp"
 #include "gemm/real.hpp"
+#include "gemm/stages.hpp"
 
 namespace cortado {
 namespace {
@@ -100,6 +102,43 @@ double least_seconds_beside(const GemmShape& shape, const Tiling& tiling, const 
                             std::uint32_t least_units) {
   CORTADO_CHECK(least_units > 0 && least_units <= machine.compute_units, "units of the machine");
   return LeastBeside(shape, tiling, machine, least_units).seconds();
+}
+
+namespace {
+
+/// Rows first, past the cache.
+StageReads reads_by_rows(const GemmShape& shape, const Tiling& tiling, const Machine& machine) {
+  Gemm gemm = gemm_command(shape, tiling, {}, {}, {});
+  gemm.outputs = {{.rows = shape.m, .columns = shape.n}};
+  return {gemm, machine, machine.compute_units};
+}
+
+}  // namespace
+
+double least_seconds_in_stages(const GemmShape& shape, const Tiling& tiling, const Machine& machine,
+                               StageStarts starts) {
+  const GemmModel model(shape, tiling, machine, L2Windows::modelled, ResultPath::streamed);
+  GemmShape turned = shape;
+  std::swap(turned.m, turned.n);
+  const StageReads by_rows = reads_by_rows(shape, tiling, machine);
+  const StageReads by_columns = reads_by_rows(turned, {tiling.tile_n, tiling.tile_m, tiling.split_k}, machine);
+  const StageReads& reads = by_columns.total() < by_rows.total() ? by_columns : by_rows;
+  const std::uint32_t units = machine.compute_units;
+  const double clock = gemm_clock_ghz(model, machine, units);
+  const double rate = machine.timing->memory.rate.bytes_per_second();
+  const double share = machine.timing->compute->stages->read_share;
+  const double full = model.demand({.running = units, .units = units}, clock).seconds;
+  double of_units = 0;
+  double seconds = 0;
+  for (std::uint64_t stage = 0; stage < reads.stages(); ++stage) {
+    const std::uint64_t running = std::min<std::uint64_t>(units, reads.workgroups() - stage * units);
+    const double multiplying =
+        running == units ? full : model.demand({.running = running, .units = units, .last = stage > 0}, clock).seconds;
+    const double read = reads.of_stage(stage) / rate;
+    of_units += multiplying;
+    seconds += share * read + std::max(multiplying, (1 - share) * read);
+  }
+  return starts == StageStarts::together ? seconds : std::max(of_units, reads.total() / rate);
 }
 
 }  // namespace cortado

@@ -27,4 +27,15 @@ namespace cortado {
 double least_seconds_beside(const GemmShape& shape, const Tiling& tiling, const Machine& machine,
                             std::uint32_t least_units);
 
+/// How workgroups of a GEMM in stages start.
+enum class StageStarts {
+  together,  ///< as many as there are units; their first reads delay them all
+  in_turns,  ///< some read while others multiply, as where tiles wait, or others hold units for a while
+};
+
+/// On a machine whose GEMMs run in stages: on all units, by rows or by columns, whichever reads less, with nothing of C
+/// in the cache and no stores in the way of reads. Not above estimate_gemm but for rounding.
+double least_seconds_in_stages(const GemmShape& shape, const Tiling& tiling, const Machine& machine,
+                               StageStarts starts);
+
 }  // namespace cortado

@@ -77,23 +77,14 @@ Status check_memory(const GemmShape& shape, const Machine& machine, Bytes beside
   if (operands.value <= machine.memory_bytes.value && beside.value <= machine.memory_bytes.value - operands.value) {
     return {};
   }
-  // 5859375000KiB would be exact.
-  const auto readable = [](Bytes bytes) {
-    constexpr std::size_t kLong = 10;
-    std::string text = format_bytes(bytes);
-    constexpr double kGiB = 1ULL << 30;
-    return text.size() <= kLong || text.ends_with("GiB")
-               ? text
-               : fmt::format("{:.1f}GiB", static_cast<double>(bytes.value) / kGiB);
-  };
   const Bytes element = size_of(shape.dtype);
-  std::string what =
-      fmt::format("the GEMM {} needs {} (A {}, B {}, C {})", to_string(shape), readable(operands),
-                  readable(element * (shape.m * shape.k)), readable(element * (group_count(shape) * shape.k * shape.n)),
-                  readable(size_of(result_type(shape)) * (shape.m * shape.n)));
-  if (beside.value > 0) what += fmt::format(" in addition to {} for the collective", format_bytes(beside));
+  std::string what = fmt::format("the GEMM {} needs {} (A {}, B {}, C {})", to_string(shape), readable_bytes(operands),
+                                 readable_bytes(element * (shape.m * shape.k)),
+                                 readable_bytes(element * (group_count(shape) * shape.k * shape.n)),
+                                 readable_bytes(size_of(result_type(shape)) * (shape.m * shape.n)));
+  if (beside.value > 0) what += fmt::format(" in addition to {} for the collective", readable_bytes(beside));
   return fail(About::machine, "gemm.memory",
-              fmt::format("{}, but a GPU of {} has {}", what, machine.name, format_bytes(machine.memory_bytes)),
+              fmt::format("{}, but a GPU of {} has {}", what, machine.name, readable_bytes(machine.memory_bytes)),
               "use a smaller dimension, for example by splitting the GEMM over the GPUs");
 }
 

@@ -48,10 +48,13 @@ inline constexpr double kSearchMargin = 0.05;
 /// this share of the contention in them, and this share of them.
 inline constexpr double kContentionMargin = 0.3;
 inline constexpr double kLeastMargin = 0.002;
+/// Of uneven rows: models of one GPU know neither that other ranks send less nor that they are done earlier.
+inline constexpr double kUnevenMargin = 0.25;
 
 /// So many steps of schedules are simulated, those of unfused ones counted twice, and at least one schedule. The time
 /// that a search takes is about proportional to it.
 inline constexpr std::uint32_t kSearchSteps = 80;
+inline constexpr std::uint32_t kUnevenSteps = 240;  ///< of uneven rows, as more of them may be the fastest
 
 enum class ChosenBy {
   heuristic,  ///< guess_schedule: from shapes alone, nothing simulated

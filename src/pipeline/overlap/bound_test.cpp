@@ -2,6 +2,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -96,6 +97,34 @@ TEST(OverlapBound, NorIsT3OnItsOwnMachines) {
     ASSERT_NO_FATAL_FAILURE(compare(problem, machine, compared));
   }
   EXPECT_GE(compared, 4U * kProblems);
+}
+
+/// In stages, pieces and tiles may read the operands less often than the whole GEMM.
+TEST(OverlapBound, NorWhatReadsLessInStages) {
+  constexpr int kProblems = tried_problems(80);
+  std::size_t compared = 0;
+  Random random(11);
+  for (int i = 0; i < kProblems; ++i) {
+    const Machine machine = load_machine(random.chance(3) ? "t3-ring-16" : "t3-ring-8").value();
+    OverlapProblem problem = random_problem(random);
+    problem.ranks = 2;  // of a longer ring, only neighbours are linked
+    problem.gemms.front().k *= 8;
+    problem.gemms.front().dtype = DType::f16;
+    problem.collectives.front().dtype = DType::f16;
+    if (problem.relation == Relation::independent) continue;
+    ASSERT_NO_FATAL_FAILURE(compare(problem, machine, compared));
+  }
+  const Machine machine = load_machine("t3-ring-8").value();
+  for (const auto& [collective, shape] :
+       {std::pair(Collective("reduce-scatter"), GemmShape{4096, 8192, 32768, DType::f16}),
+        std::pair(Collective("all-gather"), GemmShape{512, 8192, 32768, DType::f16}),
+        std::pair(Collective("all-gather"), GemmShape{12288, 6144, 49152, DType::f16})}) {
+    OverlapProblem problem{.gemms = {shape}, .collectives = {{.collective = collective}}, .ranks = 2};
+    const bool gathers = collective == "all-gather";
+    problem.relation = gathers ? Relation::gemm_needs_collective : Relation::collective_needs_gemm;
+    ASSERT_NO_FATAL_FAILURE(compare(problem, machine, compared));
+  }
+  EXPECT_GE(compared, 4U * kProblems / 2);
 }
 
 // Launches are all of it, and kernels that no library has are the fastest.

@@ -91,6 +91,35 @@ TEST(OverlapChoice, TheyAgreeWhereTheyDidNot) {
   }
 }
 
+// Uneven rows, for which models of one GPU err most.
+TEST(OverlapChoice, SearchAndTableAgreeOnUnevenRows) {
+  struct Case {
+    const char* machine;
+    GemmShape gemm;
+    const char* shares;
+  };
+  for (const Case& one : std::vector<Case>{{"h100-8", {8192, 1024, 7168}, "1:3:1:2:1:3:1:1"},
+                                           {"h100-8", {16384, 1024, 1064}, "8:3:1:0:30:1:2:3"},
+                                           {"virtual-64", {1024, 1000, 1024}, "1:1:30:8:1:3:8:1"},
+                                           {"b200-8", {8192, 1024, 8192}, "30:1:1:1:1:1:1:1"}}) {
+    SCOPED_TRACE(to_string(one.gemm) + " on " + one.machine);
+    for (const Relation relation : {Relation::gemm_needs_collective, Relation::collective_needs_gemm}) {
+      OverlapProblem problem{
+          .relation = relation, .gemms = {one.gemm}, .collectives = {{.collective = "all-to-all"}}, .ranks = 8};
+      problem.tokens = tokens_by_shares(one.shares, 8 * one.gemm.m).value();
+      expect_one_answer(problem, load_machine(one.machine).value());
+    }
+  }
+  Random random(4242);
+  for (int i = 0; i < tried_problems(24); ++i) {
+    OverlapProblem problem = random_uneven_problem(random);
+    const Machine machine = load_machine(kMachinesOfProblems[random.below(kMachinesOfProblems.size() - 1)]).value();
+    SCOPED_TRACE(machine.name + " " + std::to_string(problem.ranks) + " ranks, " + to_string(problem.gemm()) + " " +
+                 std::string(name_of(problem.relation)));
+    expect_one_answer(problem, machine);
+  }
+}
+
 // What was asked for is compared, and the answer says so.
 TEST(OverlapChoice, AListIsAnsweredFromTheList) {
   const OverlapProblem problem{.relation = Relation::gemm_needs_collective,

@@ -55,15 +55,14 @@ class Ideal {
   /// Pieces may fill their last waves better, or find more of their operands in the caches: the least time per row or
   /// step of k of all pieces that schedules cut. They run one after another.
   Nanoseconds gemm_in_pieces() const {
-    if (machine_.timing->compute->stages || !problem_.tokens.empty()) return alone_.gemm;
+    if (!problem_.tokens.empty() || (machine_.timing->compute->stages && !exchanges_pieces())) return alone_.gemm;
     const GemmShape& whole = problem_.gemm();
     const std::uint64_t ranks = problem_.ranks;
+    const double start = static_cast<double>(gemm_start(machine_).value) * 1e-9;
     double least = std::numeric_limits<double>::infinity();
     const auto add = [&](const GemmShape& piece, double pieces) {
       if (piece.m == 0 || piece.k == 0) return;
-      const Tiling tiling = choose_tiling(piece, machine_, machine_.compute_units);
-      const double seconds = estimate_gemm(piece, tiling, machine_, machine_.compute_units).seconds;
-      least = std::min(least, pieces * (seconds + static_cast<double>(gemm_start(machine_).value) * 1e-9));
+      least = std::min(least, pieces * (least_seconds(piece) + start));
     };
     for (std::uint64_t parts = 1; parts <= kMostParts; parts *= 2) {
       for (const std::uint64_t rows :
@@ -80,11 +79,24 @@ class Ideal {
     return machine_.timing->cores.launch + Nanoseconds{static_cast<std::int64_t>(least * 1e9)};
   }
 
+  bool exchanges_pieces() const { return find_strategy("ficco")->strategy->applies(problem_, machine_).has_value(); }
+
+  /// Of a piece on all units. In stages, which read as much as their tiles make them, with the kernel of tiles that
+  /// wait or are waited for, too.
+  double least_seconds(const GemmShape& piece) const {
+    const std::uint32_t units = machine_.compute_units;
+    const Tiling tiling = choose_tiling(piece, machine_, units);
+    if (!machine_.timing->compute->stages) return estimate_gemm(piece, tiling, machine_, units).seconds;
+    const Tiling of_tiles = choose_tiling(piece, machine_, units, {.whole_tiles = true});
+    return std::min(least_seconds_in_stages(piece, tiling, machine_, StageStarts::together),
+                    least_seconds_in_stages(piece, of_tiles, machine_, StageStarts::in_turns));
+  }
+
   /// Of T3 too, whose stores go past the cache and leave it to the operands: each of its programs with all chunks kept
   /// at home, so that nothing but the GEMM is left.
   Nanoseconds tracked_gemm() const {
     Nanoseconds least = alone_.gemm;
-    if (!machine_.features.tracker) return least;
+    if (!machine_.features.tracker || !problem_.tokens.empty()) return least;
     T3Request request;
     request.gemm = problem_.gemm();
     request.collective = overlapping_part(problem_).collective().collective;

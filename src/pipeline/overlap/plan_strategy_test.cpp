@@ -48,6 +48,39 @@ TEST(PlanStrategy, EveryStrategyThatAppliesIsAProgramThatCanBeProved) {
   EXPECT_GE(proved, 30U);  // 8 next to an independent collective, 11 of FiCCO in each direction, 2 of T3
 }
 
+// Rows that are not even are in the contract of every program, or the strategy says that it cannot have them.
+TEST(PlanStrategy, TokensAreObeyedOrRefused) {
+  const Machine machine = load_machine("mi300x-8+t3").value();
+  std::size_t obeyed = 0;
+  std::vector<std::string> refused;
+  for (const Relation relation : {Relation::gemm_needs_collective, Relation::collective_needs_gemm}) {
+    OverlapProblem even{.relation = relation,
+                        .gemms = {{.m = 512, .n = 512, .k = 512}},
+                        .collectives = {{.collective = "all-to-all"}},
+                        .ranks = 4};
+    OverlapProblem uneven = even;
+    uneven.tokens = TokenTable(4, {300, 100, 64, 48});
+    for (const Strategy& strategy : strategies()) {
+      const bool two_programs = strategy.name == "serial" || strategy.name == "serial-direct";
+      if (!strategy.plan || two_programs || !strategy.applies(even, machine)) continue;
+      const auto with = plan_strategy(uneven, machine, strategy.name);
+      if (!with) {
+        EXPECT_EQ(with.error().errors.front().code, "t3.tokens") << strategy.name;
+        refused.push_back(strategy.name);
+        continue;
+      }
+      const auto without = plan_strategy(even, machine, strategy.name);
+      ASSERT_TRUE(without) << strategy.name;
+      EXPECT_NE(with->program.contract, without->program.contract) << strategy.name;
+      EXPECT_NE(with->program.buffers, without->program.buffers) << strategy.name;
+      EXPECT_TRUE(prove(with->program, machine)) << strategy.name;
+      ++obeyed;
+    }
+  }
+  EXPECT_GE(obeyed, 20U);
+  EXPECT_EQ(refused, (std::vector<std::string>{"t3", "t3-mca"}));
+}
+
 TEST(PlanStrategy, AutoIsNamedByWhatItIs) {
   const auto planned = plan_strategy(problem_of(Relation::independent), load_machine("mi300x-8").value(), "auto");
   ASSERT_TRUE(planned);

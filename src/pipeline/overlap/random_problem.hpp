@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
 #include "cortado/plan.hpp"
 
@@ -33,6 +34,22 @@ inline OverlapProblem random_problem(Random& random) {
     const bool behind = reduces || (collective == "all-to-all" && random.chance(2));
     problem.relation = behind ? Relation::collective_needs_gemm : Relation::gemm_needs_collective;
   }
+  return problem;
+}
+
+/// An all-to-all whose receivers get different numbers of rows, next to a GEMM that depends on it.
+inline OverlapProblem random_uneven_problem(Random& random) {
+  OverlapProblem problem{
+      .relation = random.chance(2) ? Relation::collective_needs_gemm : Relation::gemm_needs_collective,
+      .gemms = {{8 * drawn(random, 3, 11), drawn(random, 6, 12), drawn(random, 6, 12)}},
+      .collectives = {{.collective = "all-to-all"}},
+      .ranks = static_cast<std::uint32_t>(2 << random.below(3))};
+  constexpr std::array kShares{0, 1, 1, 2, 3, 8, 30};
+  std::string shares = "1";
+  for (std::uint32_t rank = 1; rank < problem.ranks; ++rank) {
+    shares += ":" + std::to_string(kShares[random.below(kShares.size())]);
+  }
+  problem.tokens = tokens_by_shares(shares, problem.ranks * problem.gemm().m).value();
   return problem;
 }
 

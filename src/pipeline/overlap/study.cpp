@@ -281,8 +281,13 @@ class OverlapStudy {
   void add_row(const Planned& planned, OverlapTimes times) {
     const PlannedOverlap& plan = planned.overlap;
     add_behind(basis_.behind(), times);
-    const OverlapRow* const known = report_.row(plan.name);  // what a search finds may be a row already
-    if (known != nullptr && known->strategy == plan.name && (!report_.simulated || known->time <= times.time)) return;
+    // What a search finds may be a row already, with other exchanges: the faster one stays.
+    if (const auto known = std::ranges::find(report_.rows, plan.name, &OverlapRow::strategy);
+        known != report_.rows.end()) {
+      if (!report_.simulated || known->time <= times.time) return;
+      planned_.erase(planned_.begin() + (known - report_.rows.begin()));
+      report_.rows.erase(known);
+    }
     OverlapRow row = row_of(times);
     describe(plan, row);
     if (plan.steps > 0 && basis_.gemm_seconds() > 0) {

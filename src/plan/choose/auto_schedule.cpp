@@ -7,8 +7,9 @@ namespace cortado {
 
 Result<ScheduleChoice> auto_schedule(const DependentRequest& request, const Machine& machine, const CostModel& cost,
                                      ScheduleFamily family) {
-  // The guess knows nothing of tiles.
-  if (family != ScheduleFamily::ficco) return search_schedules(request, machine, cost, family);
+  // The guess knows nothing of tiles, and was not trained on uneven rows.
+  if (family != ScheduleFamily::ficco || !request.tokens.empty())
+    return search_schedules(request, machine, cost, family);
   const auto guess = guess_schedule(request, machine);
   if (guess && guess->schedule.grain == Grain::whole && guess->margin >= kSureMargin && std::isfinite(guess->margin)) {
     // It may still not fit the memory.

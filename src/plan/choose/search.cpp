@@ -21,17 +21,14 @@ double real(Nanoseconds time) {
   return static_cast<double>(time.value);
 }
 
-/// The candidate can be below this only if its likely time errs by more than it is trusted to.
-double hoped_time(const Candidate& candidate) {
-  const double likely = real(candidate.likely);
-  const double contention = likely - real(candidate.least);
-  return likely - std::min(kSearchMargin * likely, kLeastMargin * likely + kContentionMargin * contention);
-}
-
 class Search {
  public:
   Search(const DependentRequest& request, const Machine& machine, const CostModel& cost, ScheduleFamily family)
-      : request_(request), cost_(cost), ranks_(request.ranks == 0 ? machine.gpus : request.ranks) {
+      : request_(request),
+        cost_(cost),
+        ranks_(request.ranks == 0 ? machine.gpus : request.ranks),
+        even_(request.tokens.empty()),
+        margin_(even_ ? kSearchMargin : kUnevenMargin) {
     for (const FiccoSchedule& schedule : schedule_candidates(request, machine, family)) {
       left_.push_back({left_.size(), schedule});
     }
@@ -57,6 +54,7 @@ class Search {
     }
     if (left_.empty()) return fail(reason_of_serial());
     reconsider();
+    try_exchanges();
     choice_.schedule = left_.front().schedule;
     choice_.time = left_.front().time;
     if (left_.size() > 1) choice_.runner_up = {left_[1].schedule, left_[1].time};
@@ -78,7 +76,7 @@ class Search {
       candidate.likely = *bounds->likely;
       candidate.is_estimated = true;
       best = std::min(best, std::max(candidate.least, candidate.likely));
-      enough = {static_cast<std::int64_t>(std::ceil((1 + kSearchMargin) * real(best)))};
+      enough = {static_cast<std::int64_t>(std::ceil((1 + margin_) * real(best)))};
       return true;
     });
   }
@@ -101,7 +99,7 @@ class Search {
   void estimate() {
     std::optional<Nanoseconds> best;
     keep(&Candidate::likely, [&](Candidate& candidate) {
-      if (best && real(candidate.least) > (1 + kSearchMargin) * real(*best)) {
+      if (best && real(candidate.least) > (1 + margin_) * real(*best)) {
         set_aside_.push_back(candidate);
         return pruned();
       }
@@ -116,9 +114,9 @@ class Search {
     std::optional<Nanoseconds> best;
     std::uint32_t steps = 0;
     keep(&Candidate::time, [&](Candidate& candidate) {
-      if (best && candidate.least > *best) return pruned();
+      if (best && least_time(candidate) > real(*best)) return pruned();
       if (best && hoped_time(candidate) > real(*best)) return false;
-      if (best && steps + steps_of(candidate.schedule) > kSearchSteps) return false;
+      if (best && steps + steps_of(candidate.schedule) > (even_ ? kSearchSteps : kUnevenSteps)) return false;
       if (!noted(candidate, cost_.exact(request_, candidate.schedule), &Candidate::time)) return false;
       ++choice_.work.simulated;
       steps += steps_of(candidate.schedule);
@@ -131,8 +129,8 @@ class Search {
   void reconsider() {
     for (Candidate& candidate : set_aside_) {
       const Nanoseconds best = left_.front().time;
-      if (candidate.least > best) continue;  // and it may be longer still
-      if (!knows_least(candidate) || candidate.least > best) continue;
+      if (least_time(candidate) > real(best)) continue;  // and it may be longer still
+      if (!knows_least(candidate) || least_time(candidate) > real(best)) continue;
       if (!knows_likely(candidate)) continue;
       --choice_.work.pruned;
       ++choice_.work.estimated;
@@ -142,6 +140,35 @@ class Search {
       left_.push_back(candidate);
       keep(&Candidate::time, [](const Candidate&) { return true; });
     }
+  }
+
+  /// Candidates are compared with plain copies. The fastest of them may gain from another exchange.
+  void try_exchanges() {
+    if (request_.dependence != Dependence::collective_first) return;
+    const double near = (1 + kSearchMargin) * real(left_.front().time);
+    keep(&Candidate::time, [&](Candidate& candidate) {
+      FiccoSchedule schedule = candidate.schedule;
+      if (schedule.grain != Grain::chunks || real(candidate.time) > near) return true;
+      schedule.exchange = ExchangeVariant::automatic;
+      const auto time = cost_.exact(request_, schedule);
+      if (!time || *time >= candidate.time) return true;
+      candidate.schedule = schedule;
+      candidate.time = *time;
+      return true;
+    });
+  }
+
+  /// Of uneven rows least times err as likely ones do: others send less, or are done earlier.
+  double least_time(const Candidate& candidate) const {
+    return even_ ? real(candidate.least) : (1 - margin_) * real(candidate.least);
+  }
+
+  /// The candidate can be below this only if its likely time errs by more than it is trusted to.
+  double hoped_time(const Candidate& candidate) const {
+    const double likely = real(candidate.likely);
+    const double contention = likely - real(candidate.least);
+    if (!even_) return (1 - margin_) * likely;
+    return likely - std::min(margin_ * likely, kLeastMargin * likely + kContentionMargin * contention);
   }
 
   /// Asks one candidate after the other. Those that stay are ordered by what was asked, of equal ones the first in the
@@ -197,6 +224,8 @@ class Search {
   const DependentRequest& request_;
   const CostModel& cost_;
   const std::uint32_t ranks_;
+  const bool even_;                   // rows
+  const double margin_;               // of likely times
   std::vector<Candidate> left_;       // that may still win
   std::vector<Candidate> set_aside_;  // of the others, those whose least time is well above the best likely one
   ScheduleChoice choice_;

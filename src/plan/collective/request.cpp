@@ -112,7 +112,7 @@ Status check_size(const CollectiveRequest& request, const Variant& variant, cons
   if (request.bytes > most) {
     return fail("plan.size",
                 fmt::format("{} of {} does not fit in the memory of a GPU of {}: {}", request.collective,
-                            format_bytes(request.bytes), machine.name, format_bytes(machine.memory_bytes)),
+                            format_bytes(request.bytes), machine.name, readable_bytes(machine.memory_bytes)),
                 "use fewer bytes");
   }
   const Bytes element = size_of(request.dtype);

@@ -286,22 +286,37 @@ Result<Program> Schedule::finish(Contract contract) {
   check_memory();
   std::stable_sort(queues_.begin(), queues_.end(),
                    [](const QueueState& a, const QueueState& b) { return a.rank < b.rank; });
-  HostFrame frame{*request_.host, exit_barrier_, triggers_, {}, {}, waits_};
+  HostFrame frame{*request_.host, exit_barrier_, triggers_, {}, only_ ? std::vector{*only_} : participants(), waits_};
   for (QueueState& queue : queues_) {
     const bool on_engine = builder_.peek().queue(queue.id).kind == QueueKind::dma;
-    frame.queues.push_back({queue.id, queue.rank, queue.last_signal ? *queue.last_signal : raise(queue),
-                            request_.prelaunch || (engines_ahead_ && on_engine)});
+    frame.queues.push_back(
+        {queue.id, queue.rank, last_signal(queue), request_.prelaunch || (engines_ahead_ && on_engine)});
   }
+  if (!gates_.empty() || kernels_ring()) frame.queues = coordinate(frame.queues, only_ ? ranks() : frame.participants);
   if (error_) return fail(*std::move(error_));
-  if (!gates_.empty() || kernels_ring()) frame.queues = coordinate(frame.queues);
   frame.exit_barrier = exit_barrier_;
-  for (const Buffer& buffer : builder_.peek().buffers) frame.participants.push_back(buffer.rank);
-  std::sort(frame.participants.begin(), frame.participants.end());
-  frame.participants.erase(std::unique(frame.participants.begin(), frame.participants.end()), frame.participants.end());
-  if (only_) frame.participants = {*only_};
   hosts_ = add_host_queues(builder_, frame);
   builder_.contract(std::move(contract));
   return std::move(builder_).finish();
+}
+
+/// Those with memory that the collective uses, and those that move bytes for others.
+std::vector<RankId> Schedule::participants() const {
+  std::vector<RankId> all;
+  for (const Buffer& buffer : builder_.peek().buffers) all.push_back(buffer.rank);
+  for (const QueueState& queue : queues_) all.push_back(queue.rank);
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+/// The signal that tells that a queue is done. A coordinator on an engine for the host reaches no memory of other GPUs.
+SignalId Schedule::last_signal(QueueState& queue) {
+  if (!queue.last_signal) return raise(queue);
+  const std::optional<RankId> home = builder_.peek().signals[queue.last_signal->value].home;
+  const bool reached = !home || *home == queue.rank || !has_coordinators() ||
+                       machine_->engine(coordinator_engine())->kind != EngineClass::host;
+  return reached ? *queue.last_signal : raise(queue);
 }
 
 void Schedule::append(std::size_t lane, Command&& command) {
@@ -421,8 +436,8 @@ void Schedule::check_memory() {
   if (most == need.end() || Bytes{*most} <= machine_->memory_bytes) return;
   refuse("plan.size",
          fmt::format("{} {} of {} needs {} of memory on GPU {}; {} has {} per GPU", request_.collective,
-                     request_.variant, format_bytes(request_.bytes), format_bytes(Bytes{*most}), most - need.begin(),
-                     machine_->name, format_bytes(machine_->memory_bytes)),
+                     request_.variant, format_bytes(request_.bytes), readable_bytes(Bytes{*most}), most - need.begin(),
+                     machine_->name, readable_bytes(machine_->memory_bytes)),
          "use fewer bytes");
 }
 

@@ -172,16 +172,22 @@ class Schedule {
   SignalId raise(QueueState& queue, std::optional<RankId> home = {});
   SignalId trigger(const QueueState& queue);
   SignalId gate(RankId rank);  ///< the gate that the dma queues of a rank wait for when a runtime is used
-  std::vector<DrivenQueue> coordinate(const std::vector<DrivenQueue>& queues);
+  SignalId last_signal(QueueState& queue);
+  std::vector<RankId> participants() const;
+  std::vector<DrivenQueue> coordinate(const std::vector<DrivenQueue>& queues, const std::vector<RankId>& participants);
   /// A queue that opens the gate of a rank once `begin` is raised, and joins the queues that wait there.
   DrivenQueue add_coordinator(RankId rank, const std::vector<SignalId>& ends, std::optional<SignalId> begin);
   /// Kernels submit the dma queues of their GPU themselves, instead of opening a gate.
   bool kernels_ring() const {
     return request_.runtime == RuntimeMode::device && machine_->features.device_initiated.has_value();
   }
-  bool fans_out() const;  ///< batches of the machine's runtime have a coordinator
+  EngineId coordinator_engine() const;
+  bool has_coordinators() const;  ///< or may have
+  bool fans_out() const;          ///< batches of the machine's runtime have a coordinator
   std::vector<DrivenQueue> add_barriers(const std::vector<std::vector<SignalId>>& ends,
-                                        const std::vector<std::vector<QueueId>>& rung);
+                                        const std::vector<std::vector<QueueId>>& rung,
+                                        const std::vector<RankId>& participants);
+  void check_barriers(const std::vector<RankId>& participants);
   void refuse(std::string code, std::string message, std::string hint);
   void check_links(RankId rank, const Command& command);
   bool engines_keep_up() const;

@@ -107,8 +107,8 @@ Result<FiccoPlan> Bench::finish(Contract contract, std::uint32_t steps) {
   if (plan.footprint > machine_.memory_bytes) {
     return fail(About::strategy, "ficco.memory",
                 fmt::format("{} of {} needs {} of memory on a GPU, {} of it staging; {} has {} per GPU", name_of(way_),
-                            to_string(request_.gemm), format_bytes(plan.footprint), format_bytes(plan.staging),
-                            machine_.name, format_bytes(machine_.memory_bytes)),
+                            to_string(request_.gemm), readable_bytes(plan.footprint), readable_bytes(plan.staging),
+                            machine_.name, readable_bytes(machine_.memory_bytes)),
                 "use fewer rows, or another schedule: fused ones hold pieces, not whole matrices");
   }
   CORTADO_ASSIGN_OR_RETURN(plan.program, schedule_.finish(std::move(contract)));

@@ -74,8 +74,8 @@ Status check_kv_request(const KvRequest& request, const Machine& machine) {
   const Bytes all = request.fragment * request.fragments * (request.blocks + (request.blocks + 1) / 2);
   if (all > machine.memory_bytes) {
     return fail("kv.memory",
-                fmt::format("a pool of {} does not fit in the {} of a GPU of {}", format_bytes(all),
-                            format_bytes(machine.memory_bytes), machine.name),
+                fmt::format("a pool of {} does not fit in the {} of a GPU of {}", readable_bytes(all),
+                            readable_bytes(machine.memory_bytes), machine.name),
                 "move fewer or smaller blocks");
   }
   return {};

@@ -59,6 +59,10 @@ Strategy t3_strategy(const std::string& name, ArbitrationPolicy arbitration, Str
   texts.family = "T3";
   texts.applies = [name](const OverlapProblem& problem, const Machine& machine) -> Status {
     CORTADO_RETURN_IF_ERROR(check_relation(problem, name, {Relation::collective_needs_gemm}));
+    if (!problem.tokens.empty()) {
+      return fail("t3.tokens", fmt::format("{} divides its rows evenly: its maps have chunks of one size", name),
+                  "drop --tokens, or use tiles-a2a, waves or a FiCCO schedule");
+    }
     if (!machine.features.tracker) {
       return fail("t3.feature", fmt::format("{} has no trackers", machine.name),
                   "use a machine with trackers, such as mi300x-8+t3");

@@ -52,8 +52,8 @@ class T3Program {
     if (plan.footprint > machine_.memory_bytes) {
       return fail(About::machine, "t3.memory",
                   fmt::format("{} with its {} needs {} of memory on a GPU; {} has {} per GPU", to_string(request.gemm),
-                              request.collective, format_bytes(plan.footprint), machine_.name,
-                              format_bytes(machine_.memory_bytes)),
+                              request.collective, readable_bytes(plan.footprint), machine_.name,
+                              readable_bytes(machine_.memory_bytes)),
                   "use fewer rows or columns");
     }
     CORTADO_RETURN_IF_ERROR(check_entries());
