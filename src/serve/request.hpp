@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/random.hpp"
+
 namespace cortado::serve {
 
 /// Names of the blocks of a prompt: blocks with the same name hold the same tokens after the same prefix. Those of a
@@ -19,18 +21,9 @@ struct BlockNames {
   std::uint64_t at(std::uint32_t i) const {
     if (listed.empty()) return first + i;
     const std::uint32_t of = i / parts;
-    // A block that is not full equals only those with as many tokens.
+    // A block that is not full equals only those with as many tokens. Random is the hash here.
     const std::uint64_t tokens = of + 1 == listed.size() ? filled : 0;
-    return mixed(mixed(listed[of]) + (tokens << 32) + i % parts);
-  }
-
- private:
-  /// A one-to-one function of 64 bits whose results look random (splitmix64).
-  static std::uint64_t mixed(std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
+    return Random(Random(listed[of]).next() + (tokens << 32) + i % parts).next();
   }
 };
 

@@ -157,8 +157,7 @@ report::Document kv_document(const KvReport& report) {
        "the GPUs have no room for it"},
       {"ttft_fetch_us", ttft(report.fetch_ttft_seconds),
        "the same with the fastest strategy: scheduling_us, its ahead_us and time_us, and pass_us; less with "
-       "b2b-layers, "
-       "whose layers are computed while others arrive"},
+       "b2b-layers, whose layers are computed while others arrive"},
       {"ttft_recompute_us", ttft(report.recompute_ttft_seconds),
        "the same if nothing is fetched: scheduling_us and recompute_us"},
       {"break_even_tokens", Cell(report.break_even_tokens),

@@ -99,8 +99,7 @@ std::vector<DrivenQueue> Schedule::add_barriers(const std::vector<std::vector<Si
   const std::uint32_t calls = request_.runtime == RuntimeMode::library ? 5 * peers : kernels_ring() ? 0 : 2 * peers;
   std::map<RankId, QueueId> kernels;
   for (const RankId rank : participants) {
-    kernels[rank] =
-        builder_.compute_queue(fmt::format("barrier{}", rank.value), rank, 0, 1, fmt::format("barrier"), calls);
+    kernels[rank] = builder_.compute_queue(fmt::format("barrier{}", rank.value), rank, 0, 1, "barrier", calls);
   }
   const auto barrier = [&](const char* name) {
     std::vector<std::vector<SignalId>> told(request_.ranks);  // by receiver
